@@ -218,6 +218,24 @@ Test(verbs_ud_set, all_are_lost)
 	end();
 }
 
+/* Of checked mode; one of just as many bytes has room for an empty message. */
+Test(verbs_ud_set, receives_without_room_for_the_header)
+{
+	struct ibv_qp *qp;
+
+	setenv("FI_EMU_CHECK", "1", 1);
+	said_begin();
+	begin();
+	qp = qp_ready();
+	receive(qp, 1, GRH);
+	cr_assert(!said_has("[no-header-room]"));
+	receive(qp, 2, GRH - 1);
+	cr_assert(said_has("ibv_post_recv: receive 0x2 has 39 bytes, and a datagram begins with a header of 40"));
+	cr_assert(said_has("[no-header-room]"));
+	cr_assert_eq(ibv_destroy_qp(qp), 0);
+	end();
+}
+
 /* WIRE-153: tagged, and the tag is taken. */
 Test(verbs_ud_set, with_a_secret)
 {

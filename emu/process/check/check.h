@@ -59,6 +59,7 @@ enum check_cause {
 	CHECK_ENDPOINT_OPEN,
 	CHECK_DOMAIN_OPEN,
 	CHECK_OBJECT_OPEN,
+	CHECK_NO_HEADER_ROOM,
 	/* Told without checked mode, too. */
 	CHECK_BOTH_WAIT,
 	CHECK_NO_ROUTE,

@@ -40,6 +40,7 @@ static const struct cause {
 	[CHECK_ENDPOINT_OPEN] = { "endpoint-open", REPORT_LEAK, PROCESS_WARN },
 	[CHECK_DOMAIN_OPEN] = { "domain-open", REPORT_LEAK, PROCESS_WARN },
 	[CHECK_OBJECT_OPEN] = { "object-open", REPORT_LEAK, PROCESS_WARN },
+	[CHECK_NO_HEADER_ROOM] = { "no-header-room", REPORT_MISUSE, PROCESS_WARN },
 	[CHECK_BOTH_WAIT] = { "both-wait", REPORT_NOTE, PROCESS_WARN },
 	[CHECK_NO_ROUTE] = { "no-route", REPORT_NOTE, PROCESS_WARN },
 };

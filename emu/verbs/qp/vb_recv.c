@@ -8,6 +8,7 @@
 #include "emu/nic/device/nic.h"
 #include "emu/nic/queues/av.h"
 #include "emu/nic/regions/mr.h"
+#include "emu/process/check/check.h"
 #include "emu/verbs/device/vb_fault.h"
 #include "emu/verbs/device/vb_limits.h"
 #include "emu/verbs/qp/vb_qp.h"
@@ -75,6 +76,19 @@ __attribute__((cold, noinline)) static uint8_t plan_receive(const struct vb_recv
 	return status;
 }
 
+/* No datagram fits, not even an empty one: hardware says nothing before one comes. */
+__attribute__((cold, noinline)) static void check_room(const struct vb_recv_to *to, const struct ibv_recv_wr *wr)
+{
+	uint64_t room = 0;
+
+	for (int i = 0; i < wr->num_sge; i++)
+		room += wr->sg_list[i].length;
+	if (room < sizeof(struct ibv_grh))
+		check_tell(&(struct check_finding){ .cause = CHECK_NO_HEADER_ROOM, .call = to->call, .here = true },
+			   "%s: receive 0x%llx has %llu bytes, and a datagram begins with a header of %zu", to->call,
+			   (unsigned long long)wr->wr_id, (unsigned long long)room, sizeof(struct ibv_grh));
+}
+
 static int recv_one(const struct vb_recv_to *to, const struct ibv_recv_wr *wr)
 {
 	struct iovec iov[VB_MAX_SGE];
@@ -94,6 +108,8 @@ static int recv_one(const struct vb_recv_to *to, const struct ibv_recv_wr *wr)
 	record = vb_queue_take(to->queue);
 	if (!record)
 		return vb_refuse(ENOMEM, to->call, "%u receives are posted and not polled (%s).", to->queue->size, to->wr_name);
+	if (unlikely(to->watched && to->datagrams))
+		check_room(to, wr);
 	post.reach = gather_receive(to, wr, iov, desc);
 	record->planned = vb_fault_shown() ? plan_receive(to, wr, &post) : 0;
 	record->wr_id = wr->wr_id;
@@ -128,7 +144,8 @@ static int post_list(struct vb_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_w
 				       .number = qp->number,
 				       .sge_most = qp->cap.max_recv_sge,
 				       .watched = qp->watched,
-				       .ep = qp->ep };
+				       .ep = qp->ep,
+				       .datagrams = qp->kind->datagrams };
 
 	*bad = wr;
 	if (qp->kind->lacks & VB_QP_RECEIVES) /* V188 */

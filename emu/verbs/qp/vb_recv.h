@@ -3,6 +3,8 @@
 #ifndef EMU_VB_RECV_H
 #define EMU_VB_RECV_H
 
+#include <stdbool.h>
+
 #include "emu/verbs/start/vb_abi.h"
 
 struct ep;
@@ -21,6 +23,7 @@ struct vb_recv_to {
 	const struct trigger *watched;         /* check_posts() */
 	struct ep *ep;                         /* the device's: either this, */
 	struct srx *srx;                       /* or this */
+	bool datagrams;                        /* their headers come first */
 };
 
 /* A list, up to the first receive that is refused, which is *bad: 0 or an errno, after a line of log. The caller has the lock of

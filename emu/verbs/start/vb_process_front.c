@@ -151,6 +151,7 @@ const struct check_front check_front = {
 		[CHECK_UNMAPPED] = "Unmap or free memory when its requests have completed and its regions are deregistered.",
 		[CHECK_CQ_OVERRUN] = "Make it for all requests that may be posted and not polled, of all its queue pairs.",
 		[CHECK_REGION_OPEN] = "Call ibv_dereg_mr when peers have ended their accesses.",
+		[CHECK_NO_HEADER_ROOM] = "Give each receive 40 bytes more than the message: the GRH comes first.",
 		[CHECK_BOTH_WAIT] = "Move the side that sends first to RTS (ibv_modify_qp with IBV_QPS_RTS).",
 		[CHECK_NO_ROUTE] = "Use the GID of an interface that reaches it.",
 		[CHECK_OBJECT_OPEN] = "Destroy queue pairs first, then what they use, then the PD and the device.",
