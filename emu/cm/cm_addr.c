@@ -19,6 +19,16 @@ static bool is_ip(const struct sockaddr *at)
 	return at->sa_family == AF_INET || at->sa_family == AF_INET6;
 }
 
+#define LINK_WITHOUT_SCOPE "the address is one of a link (fe80::/10), and sin6_scope_id names no interface."
+
+/* As with the kernel. */
+static bool is_link_without_scope(const struct sockaddr *at)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)at;
+
+	return at->sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr) && !in6->sin6_scope_id;
+}
+
 static in_port_t *port_in(void *at)
 {
 	return &((struct sockaddr_in *)at)->sin_port; /* at one place in both families */
@@ -43,11 +53,14 @@ bool cm_same_ip(const struct sockaddr_storage *a, const struct sockaddr *b)
 	return !memcmp(&a6->sin6_addr, &b6->sin6_addr, sizeof(a6->sin6_addr));
 }
 
-/* The place of an own address in the device's table; -1: no device has it. */
+/* The place of an own address in the device's table; -1: no device has it. One of a link is that of its interface alone. */
 static int place_of_ip(const struct sockaddr *at, struct vb_gid *own)
 {
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)at;
+	bool local = at->sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr);
+
 	for (unsigned int i = 0; i < VB_GIDS; i++)
-		if (vb_gid_get(i, own) && cm_same_ip(&own->at, at))
+		if (vb_gid_get(i, own) && cm_same_ip(&own->at, at) && (!local || own->ifindex == in6->sin6_scope_id))
 			return (int)i;
 	return -1;
 }
@@ -115,7 +128,9 @@ int rdma_bind_addr(struct rdma_cm_id *pub, struct sockaddr *at)
 	int err;
 
 	if (!at || !is_ip(at))
-		return cm_refuse(at ? EAFNOSUPPORT : EINVAL, "rdma_bind_addr", "addr is no address of IPv4 or IPv6.");
+		return cm_refuse(EINVAL, "rdma_bind_addr", "addr is no address of IPv4 or IPv6.");
+	if (is_link_without_scope(at))
+		return cm_refuse(EINVAL, "rdma_bind_addr", LINK_WITHOUT_SCOPE);
 	err = vb_cm_fault("rdma_bind_addr");
 	if (err)
 		return cm_result(err);
@@ -238,10 +253,12 @@ static int begin_resolving(struct cm_id *id, const struct sockaddr *from, const 
 	int err;
 
 	if (!to || !is_ip(to))
-		return vb_refuse(to ? EAFNOSUPPORT : EINVAL, call, "dst_addr is no address of IPv4 or IPv6.");
+		return vb_refuse(EINVAL, call, "dst_addr is no address of IPv4 or IPv6.");
+	if (is_link_without_scope(to))
+		return vb_refuse(EINVAL, call, LINK_WITHOUT_SCOPE);
 	if (cm_check(id, 1 << ID_FRESH | 1 << ID_BOUND, call, "An id resolves one peer's address, at first."))
 		return EINVAL;
-	if (id->state == ID_FRESH && from) {
+	if (id->state == ID_FRESH && from && from->sa_family != AF_UNSPEC) { /* an empty one is none */
 		err = from->sa_family == to->sa_family
 			      ? resolve_source(id, from)
 			      : vb_refuse(EINVAL, call, "src_addr and dst_addr are of different families.");

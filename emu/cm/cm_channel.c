@@ -41,8 +41,9 @@ static void channel_retire(struct cm_channel *channel)
 	static unsigned int turn;
 	struct cm_channel **place = &retired[turn++ % RETIRED_MOST];
 
-	atomic_store(&channel->closed, true);
-	vb_events_close(&channel->events);
+	if (channel->retired)
+		return;
+	channel->retired = true;
 	if (*place)
 		cm_channel_free(*place);
 	*place = channel;
@@ -77,13 +78,15 @@ void rdma_destroy_event_channel(struct rdma_event_channel *pub)
 
 	cm_hold();
 	if (channel->told != channel->acked)
-		vb_inform("rdma_destroy_event_channel", "it waits for rdma_ack_cm_event() of %u events.",
+		vb_inform("rdma_destroy_event_channel",
+			  "%u events that it has given were not acknowledged: rdma_ack_cm_event() comes first.",
 			  channel->told - channel->acked);
-	while (channel->told != channel->acked)
-		cm_await_ack();
 	vb_cm_closed(channel->check);
 	channel->polled = fcntl(channel->events.fd, F_GETFL) & O_NONBLOCK;
-	channel_retire(channel);
+	atomic_store(&channel->closed, true);
+	vb_events_close(&channel->events);
+	if (channel->told == channel->acked) /* else with the last that is acknowledged */
+		channel_retire(channel);
 	cm_let_go();
 }
 
@@ -258,6 +261,7 @@ static struct told_event *told_event_of(struct rdma_cm_event *pub)
 
 int rdma_ack_cm_event(struct rdma_cm_event *pub)
 {
+	struct cm_channel *channel;
 	struct told_event *event;
 
 	if (!pub)
@@ -265,7 +269,10 @@ int rdma_ack_cm_event(struct rdma_cm_event *pub)
 	event = told_event_of(pub);
 	vb_cm_closed(event->check);
 	cm_hold();
-	event->channel->acked++;
+	channel = event->channel;
+	channel->acked++;
+	if (atomic_load(&channel->closed) && channel->told == channel->acked)
+		channel_retire(channel);
 	event_ack(event);
 	cm_let_go();
 	return 0;

@@ -23,6 +23,7 @@ static int begin_listening(struct cm_id *id, int backlog)
 	struct cm_listener *listener;
 	int err;
 
+	(void)backlog; /* where there is no room, a peer asks the kernel again: so requests wait (V227) */
 	if (id && id->state == ID_FRESH && rdma_bind_addr(&id->id, (struct sockaddr *)(uintptr_t)&any))
 		return errno;
 	err = vb_cm_fault("rdma_listen");
@@ -42,7 +43,6 @@ static int begin_listening(struct cm_id *id, int backlog)
 	listener = id->listener;
 	pthread_mutex_lock(&told_lock);
 	listener->id = id;
-	listener->backlog = backlog > 0 && backlog < CM_BACKLOG_MOST ? (uint32_t)backlog : CM_BACKLOG_MOST;
 	pthread_mutex_unlock(&told_lock);
 	vb_cm_serve_hear(listener->cm);
 	cm_enter(id, ID_LISTENING);
@@ -87,8 +87,8 @@ static void say_own(struct cm_id *id, const struct rdma_conn_param *param, struc
 	say->qpn = (id->id.qp ? id->id.qp->qp_num : param->qp_num) & CM_PSN_MASK;
 	say->psn = id->psn;
 	say->flow_control = param->flow_control;
-	say->retry_count = param->retry_count;
-	say->rnr_retry_count = param->rnr_retry_count;
+	say->retry_count = cm_retries(param->retry_count);
+	say->rnr_retry_count = cm_retries(param->rnr_retry_count);
 	say->srq = id->id.qp ? id->id.qp->srq != NULL : param->srq;
 	say->ece_vendor = id->local_ece.vendor_id;
 	say->ece_options = id->local_ece.options;
@@ -128,7 +128,7 @@ static int begin_connecting(struct cm_id *id, const struct rdma_conn_param *para
 	say_own(id, param, &say);
 	say.responder_resources = depth_within(param->responder_resources, CM_RD_ATOMIC_MOST);
 	say.initiator_depth = depth_within(param->initiator_depth, CM_RD_ATOMIC_MOST);
-	id->retry_count = param->retry_count & 7;
+	id->retry_count = say.retry_count;
 	return cm_ask(id, &say);
 }
 
@@ -304,11 +304,12 @@ static void say_leave(struct cm_id *id)
 int rdma_disconnect(struct rdma_cm_id *pub) /* V215 */
 {
 	struct cm_id *id = cm_id_of(pub);
-	bool over = id && id->state == ID_OVER;
+	uint32_t without = 1 << ID_CONNECTING | 1 << ID_REQUESTED | 1 << ID_OVER; /* the queue pair is stopped, no more */
+	bool over = id && without & 1u << id->state;
 	int err;
 
 	cm_hold();
-	err = cm_check(id, 1 << ID_ANSWERED | 1 << ID_ACCEPTED | 1 << ID_CONNECTED | 1 << ID_OVER, "rdma_disconnect",
+	err = cm_check(id, without | 1 << ID_ANSWERED | 1 << ID_ACCEPTED | 1 << ID_CONNECTED, "rdma_disconnect",
 		       "There is no connection to leave.")
 		      ? EINVAL
 		      : 0;

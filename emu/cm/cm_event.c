@@ -63,7 +63,7 @@ bool cm_listener_told(void *owner, const struct vb_cm_told *told)
 	event->listener = listener;
 	(void)cm_plan_told(event, NULL); /* what is lost is not asked */
 	pthread_mutex_lock(&told_lock);
-	takes = listener->id && listener->unread < listener->backlog; /* V227 */
+	takes = listener->id && listener->unread < CM_UNREAD_MOST; /* V227 */
 	if (takes) {
 		listener->unread++;
 		listener->users++;
@@ -100,13 +100,14 @@ static void fill_conn(struct told_event *event, struct cm_id *id)
 	conn->responder_resources = said->initiator_depth;
 	conn->initiator_depth = said->responder_resources;
 	conn->flow_control = said->flow_control;
-	conn->retry_count = said->retry_count;
-	conn->rnr_retry_count = said->rnr_retry_count;
+	if (event->kind == VB_CM_ASKED)
+		conn->retry_count = cm_retries(said->retry_count);
+	conn->rnr_retry_count = cm_retries(said->rnr_retry_count);
 	conn->srq = said->srq;
 	conn->qp_num = said->qpn;
 	id->responder_resources = conn->responder_resources;
 	id->initiator_depth = conn->initiator_depth;
-	id->rnr_retry_count = said->rnr_retry_count & 7;
+	id->rnr_retry_count = conn->rnr_retry_count;
 	id->peer_qpn = said->qpn;
 	id->peer_psn = said->psn;
 	id->remote_ece = (struct ibv_ece){ .vendor_id = said->ece_vendor, .options = said->ece_options };
@@ -156,7 +157,7 @@ static struct cm_id *request_id(struct told_event *event, struct cm_id *listens)
 	id->sync = listens->sync;
 	id->listener = event->listener;
 	id->request = event->request;
-	id->retry_count = said->retry_count & 7;
+	id->retry_count = cm_retries(said->retry_count);
 	wire_gid_get(&said->from, id->peer_gid.raw);
 	socket_address(&said->to, own.ifindex, &id->id.route.addr.src_storage);
 	socket_address(&said->from, own.ifindex, &id->id.route.addr.dst_storage);

@@ -32,10 +32,11 @@ enum { CM_EVENT_ADDRINFO_RESOLVED = 16, CM_EVENT_ADDRINFO_ERROR, CM_EVENT_USER, 
 enum { CM_RAI_SA = 0x10, CM_RAI_DNS = 0x20 };
 
 enum {
-	CM_BACKLOG_MOST = 1024, /* requests unread, a listener, whatever rdma_listen() asks for; then they are rejected */
+	CM_UNREAD_MOST = 1024, /* requests, a listener, whatever rdma_listen() asks for; then they are rejected */
 	CM_RD_ATOMIC_MOST = 128,
 	CM_SEEKERS = 16, /* of a listener's; another takes the place of the oldest */
 	CM_PSN_MASK = 0xffffff,
+	CM_RETRIES_MOST = 7,
 	CM_HOPS = 64,
 	CM_REJECT_NOBODY = 8,    /* InfiniBand's reasons: no such service */
 	CM_REJECT_CONSUMER = 28, /* the program's */
@@ -66,7 +67,8 @@ struct cm_channel {
 	uint32_t told, acked; /* events that rdma_get_cm_event() has given out */
 	atomic_uint takers;   /* threads in rdma_get_cm_event() */
 	atomic_bool closed;
-	bool polled; /* closed, and did not block */
+	bool polled;  /* closed, and did not block */
+	bool retired; /* with cm_lock: closed, and all its events are acknowledged */
 	struct check_record *check;
 };
 
@@ -76,7 +78,7 @@ struct cm_listener {
 	struct cm_listener *next; /* of those without users */
 	unsigned int users;       /* told_lock: the id that has opened it, and requests that are not answered yet */
 	struct cm_id *id;         /* likewise; NULL: it hears no more */
-	uint32_t unread, backlog; /* likewise */
+	uint32_t unread;          /* likewise */
 	/* Those that were judged by a plan when they sought it (cm_plan.c), with the driver role: numbers, and a bit for each that
 	 * hears nothing. */
 	uint64_t sought[CM_SEEKERS];
@@ -150,6 +152,12 @@ static inline struct cm_channel *cm_channel_of(struct rdma_event_channel *channe
 static inline bool cm_is_ud(const struct cm_id *id)
 {
 	return id->id.qp_type == IBV_QPT_UD;
+}
+
+/* What there is a field of three bits for: more is the most, as with the kernel. */
+static inline uint8_t cm_retries(uint8_t wanted)
+{
+	return wanted < CM_RETRIES_MOST ? wanted : CM_RETRIES_MOST;
 }
 
 /* A call fails: -1 and errno, after a line of log. */

@@ -22,10 +22,10 @@ static int flag_option(const void *value, size_t length, const char *name, bool 
 	return 0;
 }
 
-/* Before the number is taken. */
+/* Before the number is taken; of an address of IPv4 it means nothing. */
 static int afonly_option(struct cm_id *id, const void *value, size_t length)
 {
-	if (id->state != ID_FRESH)
+	if (id->state != ID_FRESH && (id->state != ID_BOUND || id->id.route.addr.src_addr.sa_family == AF_INET6))
 		return vb_refuse(EINVAL, "rdma_set_option", "RDMA_OPTION_ID_AFONLY is set before rdma_bind_addr().");
 	return flag_option(value, length, "RDMA_OPTION_ID_AFONLY", &id->afonly);
 }
@@ -66,6 +66,9 @@ static int set_option(struct cm_id *id, int level, int name, const void *value, 
 	case RDMA_OPTION_ID_AFONLY:
 		return afonly_option(id, value, length);
 	case RDMA_OPTION_ID_ACK_TIMEOUT:
+		if (cm_is_ud(id))
+			return vb_refuse(EINVAL, "rdma_set_option",
+					 "RDMA_OPTION_ID_ACK_TIMEOUT: datagrams are not acknowledged, and the id is for them.");
 		err = byte_option(value, length, TIMEOUT_MOST, "RDMA_OPTION_ID_ACK_TIMEOUT", &id->ack_timeout);
 		id->has_ack_timeout |= !err;
 		return err;

@@ -116,6 +116,8 @@ Test(cm_states, bad_arguments)
 	struct rdma_conn_param param = { .private_data = "", .private_data_len = 57, .qp_num = 1 };
 	struct sockaddr_in far = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(0xc0000201) };
 	struct sockaddr_in6 other = { .sin6_family = AF_INET6 };
+	struct sockaddr_in6 link = { .sin6_family = AF_INET6,
+				     .sin6_addr.s6_addr = { 0xfe, 0x80, [15] = 1 } }; /* of which interface? */
 	struct sockaddr unknown = { .sa_family = AF_UNIX };
 	struct rdma_cm_id *id;
 	struct meeting m;
@@ -129,10 +131,29 @@ Test(cm_states, bad_arguments)
 	FAILS(rdma_create_id(m.channel, &id, NULL, 0x1234), EINVAL);
 	cr_assert_eq(rdma_create_id(m.channel, &id, NULL, RDMA_PS_TCP), 0);
 	FAILS(rdma_bind_addr(id, (struct sockaddr *)&far), EADDRNOTAVAIL);
-	FAILS(rdma_bind_addr(id, &unknown), EAFNOSUPPORT);
-	FAILS(rdma_resolve_addr(id, NULL, &unknown, 1000), EAFNOSUPPORT);
+	FAILS(rdma_bind_addr(id, &unknown), EINVAL);
+	FAILS(rdma_resolve_addr(id, NULL, &unknown, 1000), EINVAL);
+	FAILS(rdma_bind_addr(id, (struct sockaddr *)&link), EINVAL);
+	FAILS(rdma_resolve_addr(id, NULL, (struct sockaddr *)&link, 1000), EINVAL);
 	FAILS(rdma_resolve_addr(id, (struct sockaddr *)&other, (struct sockaddr *)&far, 1000), EINVAL);
 	FAILS(rdma_get_cm_event(NULL, NULL), EINVAL);
+	cr_assert_eq(rdma_destroy_id(id), 0);
+	meeting_close(&m);
+}
+
+/* As memset() leaves it. */
+Test(cm_states, an_empty_source_is_none)
+{
+	struct sockaddr_storage empty = { 0 };
+	struct sockaddr_in at;
+	struct rdma_cm_id *id;
+	struct meeting m;
+
+	meeting_open(&m);
+	at = number_of(m.listens);
+	cr_assert_eq(rdma_create_id(m.channel, &id, NULL, RDMA_PS_TCP), 0);
+	cr_assert_eq(rdma_resolve_addr(id, (struct sockaddr *)&empty, (struct sockaddr *)&at, 1000), 0);
+	cr_assert_eq(meeting_expect(&m, RDMA_CM_EVENT_ADDR_RESOLVED, NULL), id);
 	cr_assert_eq(rdma_destroy_id(id), 0);
 	meeting_close(&m);
 }
@@ -258,6 +279,24 @@ Test(cm_states, a_thread_sleeps_on_in_a_channel_that_is_destroyed)
 	for (int i = 0; i < 1000; i++)
 		sched_yield();
 	cr_assert_eq(atomic_load(&returned), 0);
+}
+
+/* With the kernel's that closes a descriptor, and waits for nothing. */
+Test(cm_states, a_channel_is_destroyed_before_its_event_is_acknowledged)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_port = htons(1), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct rdma_event_channel *channel = rdma_create_event_channel();
+	struct rdma_cm_event *event;
+	struct rdma_cm_id *id;
+
+	cr_assert_eq(rdma_create_id(channel, &id, NULL, RDMA_PS_TCP), 0);
+	cr_assert_eq(rdma_resolve_addr(id, NULL, (struct sockaddr *)&at, 1000), 0);
+	cr_assert_eq(rdma_get_cm_event(channel, &event), 0);
+	rdma_destroy_event_channel(channel);
+	for (int i = 0; i < 40; i++) /* more than stay in memory */
+		rdma_destroy_event_channel(rdma_create_event_channel());
+	cr_assert_eq(rdma_ack_cm_event(event), 0);
+	cr_assert_eq(rdma_destroy_id(id), 0);
 }
 
 Test(cm_states, an_id_may_change_its_channel)

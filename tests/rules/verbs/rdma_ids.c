@@ -142,6 +142,17 @@ RIDS(V209_ids_share_a_number_that_want_it)
 	r_end(&one);
 }
 
+RIDS(V209_datagrams_have_no_acknowledgements)
+{
+	struct rdma_cm_id *id;
+	uint8_t timeout = 14;
+
+	R_RC(0, rdma_create_id(w->channel, &id, NULL, RDMA_PS_UDP));
+	R_RC(0, rdma_set_option(w->asks, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof(timeout)));
+	R_RC(EINVAL, rdma_set_option(id, RDMA_OPTION_ID, RDMA_OPTION_ID_ACK_TIMEOUT, &timeout, sizeof(timeout)));
+	r_end(&id);
+}
+
 RIDS(V209_options_have_their_lengths)
 {
 	uint8_t tos = 32;

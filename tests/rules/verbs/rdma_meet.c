@@ -106,7 +106,7 @@ RIDS(V212_nobody_listens)
 
 RIDS(V213_a_request_comes_with_a_new_id)
 {
-	struct rdma_conn_param param = { .responder_resources = 1, .initiator_depth = 1, .retry_count = 3, .rnr_retry_count = 5 };
+	struct rdma_conn_param param = { .responder_resources = 1, .initiator_depth = 1, .retry_count = 8, .rnr_retry_count = 5 };
 	struct rdma_cm_event *event;
 
 	r_give_qp(w->asks);
@@ -116,6 +116,7 @@ RIDS(V213_a_request_comes_with_a_new_id)
 	CHECK(event->listen_id == w->listens && event->id != w->listens, "listen_id is not the one that listens");
 	CHECK(event->id->verbs && event->id->context == w->listens->context, "the new id has a device, and the listener's context");
 	CHECK(event->param.conn.qp_num == w->asks->qp->qp_num, "qp_num is not the peer's");
+	CHECK(event->param.conn.retry_count == 7, "retry_count is %u", event->param.conn.retry_count); /* the most */
 	CHECK(event->param.conn.rnr_retry_count == 5, "rnr_retry_count is %u", event->param.conn.rnr_retry_count);
 	R_RC(0, rdma_ack_cm_event(event));
 }
@@ -190,6 +191,19 @@ RIDS(V215_there_is_no_connection_to_leave)
 {
 	R_RC(EINVAL, rdma_disconnect(w->asks));
 	R_RC(EINVAL, rdma_disconnect(w->listens));
+}
+
+/* The queue pairs are stopped, and that is all: the request has its answer later. */
+RIDS(V215_a_connection_that_is_asked_for_is_not_there_yet)
+{
+	r_ask(w, NULL, 0);
+	R_RC(0, rdma_disconnect(w->answers));
+	CHECK(v_state(w->answers->qp) == IBV_QPS_ERR, "the queue pair is in state %d", (int)v_state(w->answers->qp));
+	R_RC(0, rdma_disconnect(w->asks));
+	CHECK(v_state(w->asks->qp) == IBV_QPS_ERR, "the queue pair is in state %d", (int)v_state(w->asks->qp));
+	r_nothing(w->channel);
+	R_RC(0, rdma_reject(w->answers, NULL, 0));
+	CHECK(r_told(w, RDMA_CM_EVENT_REJECTED) == w->asks, "REJECTED is for another id");
 }
 
 RIDS(V216_an_id_that_is_destroyed_leaves)
