@@ -57,23 +57,12 @@ enum { CAUSES = sizeof(causes) / sizeof(causes[0]) };
 static const char *option_read_fault(const char *value, struct fault_rule *rule)
 {
 	static const char *const names[PLAN_SORTS] = {
-		[PLAN_REFUSE] = "refuse",
-		[PLAN_RNR] = "rnr",
-		[PLAN_CUT] = "cut",
-		[PLAN_HOLD] = "hold",
-		[PLAN_LATENCY] = "latency",
-		[PLAN_COMPLETION] = "completion",
-		[PLAN_REORDER] = "reorder",
-		[PLAN_LOSE] = "lose",
-		[PLAN_REGISTER] = "register",
-		[PLAN_BANDWIDTH] = "bandwidth",
-		[PLAN_QUEUE] = "queue",
-		[PLAN_THREAD] = "thread",
-		[PLAN_CALL] = "call",
-		[PLAN_FAIL] = "fail",
-		[PLAN_EVENT] = "event",
-		[PLAN_UNPLUGGED] = "unplugged",
-		[PLAN_CM] = "cm",
+		[PLAN_REFUSE] = "refuse",       [PLAN_RNR] = "rnr",         [PLAN_CUT] = "cut",
+		[PLAN_HOLD] = "hold",           [PLAN_LATENCY] = "latency", [PLAN_COMPLETION] = "completion",
+		[PLAN_REORDER] = "reorder",     [PLAN_LOSE] = "lose",       [PLAN_REGISTER] = "register",
+		[PLAN_BANDWIDTH] = "bandwidth", [PLAN_QUEUE] = "queue",     [PLAN_THREAD] = "thread",
+		[PLAN_CALL] = "call",           [PLAN_FAIL] = "fail",       [PLAN_EVENT] = "event",
+		[PLAN_UNPLUGGED] = "unplugged", [PLAN_CM] = "cm",
 	};
 
 	for (int i = 0; i < PLAN_SORTS; i++) {
