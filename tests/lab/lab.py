@@ -179,7 +179,7 @@ def list_names_all(work):
 
 def bad_commands_are_refused(work):
     write("a file", work.path("file"))
-    for words, settings, says in ((["check"], {}, "number of one exercise"), (["check", "15"], {}, "no exercise 15"),
+    for words, settings, says in ((["check"], {}, "number of one exercise"), (["check", "16"], {}, "no exercise 16"),
                                   (["hint", "x"], {}, "no exercise x"), (["dance"], {}, "no command dance"),
                                   (["run", "1"], {"LAB_WORK": work.path("file")}, "no copy of exercise 1"),
                                   (["run", "1"], {"PKG_CONFIG_LIBDIR": "/nowhere", "PKG_CONFIG_PATH": ""}, "no libfabric")):

@@ -44,6 +44,17 @@ CM_READ = "post(id, IBV_WR_RDMA_READ, mr, &region);\n\tlab_wait(lab);"
 FROM_WC = "NEED(ibv_create_ah_from_wc(lab->pd, &wc, in->addr, 1));"
 BY_HAND = ("NULL;\n\t\tstruct ibv_ah_attr back;\n\t\tMUST(ibv_init_ah_from_wc(lab->context, 1, &wc, in->addr, &back));\n"
            "\t\tah = NEED(ibv_create_ah(lab->pd, &back));")
+LEVEL = ("FI_DELIVERY_COMPLETE", "FI_TRANSMIT_COMPLETE")
+TOLD = "lab_hear(lab, &word, sizeof(word));"
+FENCED_READ = """write_record(lab, mr, memory, &region, FI_TRANSMIT_COMPLETE);
+	lab_wait(lab);
+	struct iovec to = { memory + RECORD, 8 };
+	struct fi_rma_iov from = { region.addr, 8, region.key };
+	void *desc = fi_mr_desc(mr);
+	struct fi_msg_rma msg = { .msg_iov = &to, .desc = &desc, .iov_count = 1, .addr = lab->peer, .rma_iov = &from, .rma_iov_count = 1 };
+
+	MUST(fi_readmsg(lab->ep, &msg, FI_FENCE));
+"""
 SENDS = "wr.wr.ud.remote_qkey = QKEY;"
 
 # Name: the exchanges of words; of a wrong one, what `lab check` says first, and the exchanges.
@@ -122,6 +133,11 @@ RIGHT = {
     "14-datagrams": {
         "a receive of a page": [("GRH + ROOM", "LAB_BYTES")],
         "an address handle by hand": [(FROM_WC, BY_HAND)],
+    },
+    "15-complete": {
+        "a completion at the target": [(LEVEL[0], "FI_REMOTE_CQ_DATA"), (TOLD, "lab_wait(lab);"), ("\tchar word;\n", ""), ("\tlab_tell(lab, \"w\", 1);\n", "")],
+        "a fenced read behind it": [("write_record(lab, mr, memory, &region, FI_DELIVERY_COMPLETE);\n", FENCED_READ), ("LAB_BYTES, FI_WRITE)", "LAB_BYTES, FI_WRITE | FI_READ)"),
+                                    ("FI_REMOTE_WRITE)", "FI_REMOTE_WRITE | FI_REMOTE_READ)")],
     },
 }
 
@@ -227,5 +243,11 @@ WRONG = {
         "takes the GRH for the message": ("The question has not come", [("(const char *)mr->addr + GRH", "(const char *)mr->addr")]),
         "answers itself": ("No answer has come back", [("wc.src_qp", "lab->qp->qp_num")]),
         "to nobody": ("The program gave up with status 1: emu: warn: ibv_post_send", [("wr.wr.ud.ah = ah;", "(void)ah;")]),
+    },
+    "15-complete": {
+        "sleeps": ("When the bytes take 4 s", [LEVEL, (TOLD, TOLD + "\n\tsleep(1);"), ("#include \"lab.h\"", "#include \"lab.h\"\n#include <unistd.h>")]),
+        "looks at the first byte": ("The target was told of the record before", [LEVEL, (TOLD, TOLD + "\n\twhile (!memory[0])\n\t\t;")]),
+        "looks at the last byte": ("The target was told of the record before", [LEVEL, (TOLD, TOLD + "\n\twhile (!memory[RECORD - 1])\n\t\t;")]),
+        "waits for its source": ("The target was told of the record before", [("FI_DELIVERY_COMPLETE", "FI_INJECT_COMPLETE")]),
     },
 }
