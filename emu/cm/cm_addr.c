@@ -87,7 +87,8 @@ int cm_take_number(struct cm_id *id)
 		err = vb_cm_serve(context, &where, &number, cm_listener_told, listener, &listener->cm);
 	if (err) {
 		free(listener);
-		return err;
+		return err == EADDRINUSE && is_everywhere((struct sockaddr *)&id->id.route.addr.src_storage) ? EADDRNOTAVAIL
+													     : err; /* V202 */
 	}
 	listener->users = 1;
 	id->listener = listener;
@@ -114,7 +115,7 @@ static int bind_to(struct cm_id *id, const struct sockaddr *at, const char *call
 		id->listener = NULL;
 		memset(&id->id.route.addr.src_storage, 0, sizeof(id->id.route.addr.src_storage));
 		return vb_refuse(err, call, "number %u cannot be taken: %s.", ntohs(*port_in((void *)(uintptr_t)at)),
-				 strerror(err));
+				 strerror(err == EADDRNOTAVAIL && is_everywhere(at) ? EADDRINUSE : err));
 	}
 	if (!is_everywhere(at))
 		id->id.route.addr.addr.ibaddr.sgid = own.gid;

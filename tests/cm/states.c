@@ -160,7 +160,7 @@ Test(cm_states, an_empty_source_is_none)
 
 Test(cm_states, a_number_has_one_listener_and_is_no_port_of_tcp)
 {
-	struct sockaddr_in at;
+	struct sockaddr_in at, everywhere = { .sin_family = AF_INET };
 	struct rdma_cm_id *id;
 	struct meeting m;
 	int tcp = socket(AF_INET, SOCK_STREAM, 0);
@@ -169,6 +169,8 @@ Test(cm_states, a_number_has_one_listener_and_is_no_port_of_tcp)
 	at = number_of(m.listens);
 	cr_assert_eq(rdma_create_id(m.channel, &id, NULL, RDMA_PS_TCP), 0);
 	FAILS(rdma_bind_addr(id, (struct sockaddr *)&at), EADDRINUSE);
+	everywhere.sin_port = at.sin_port;
+	FAILS(rdma_bind_addr(id, (struct sockaddr *)&everywhere), EADDRNOTAVAIL);
 	cr_assert(!bind(tcp, (struct sockaddr *)&at, sizeof(at)) && !listen(tcp, 1));
 	close(tcp);
 	cr_assert_eq(rdma_destroy_id(m.listens), 0);
