@@ -98,6 +98,8 @@ program_needs() {
 	valgrind|command -v valgrind|valgrind, to count instructions
 	ibverbs-utils|command -v ibv_devinfo|rdma-core's programs for libibverbs
 	perftest|command -v ib_write_bw|perftest
+	rdmacm-utils|command -v rping|rdma-core's programs for librdmacm
+	qperf|command -v qperf|qperf
 	libgloo-dev|has_header gloo/config.h|gloo with headers
 	g++|command -v c++|a C++ compiler, for gloo
 	ucx-utils|command -v ucx_perftest|UCX with its programs

@@ -15,18 +15,34 @@ chmod +x "$work/flagged"
 
 cat >"$work/fio_side" <<'END'
 #!/bin/bash
-# fio_side -p PORT [ADDRESS]: writes 1 MiB to the server's memory
-common="[side]\nioengine=rdma\nport=$2\nbs=4k\nsize=1m\n"
-if [ $# = 3 ]; then job="hostname=$3\nverb=write\nrw=write\niodepth=4\n"; else job="rw=read\n"; fi
+# fio_side VERB -p PORT [ADDRESS]: moves 1 MiB to or from the server's memory. Whose rw is `read` is the server, whatever the verb.
+common="[side]\nioengine=rdma\nport=$3\nbs=4k\nsize=1m\niodepth=4\n"
+if [ $# = 4 ]; then job="hostname=$4\nverb=$1\nrw=write\n"; else job="rw=read\n"; fi
 exec fio <(printf "$common$job")
+END
+cat >"$work/qperf_side" <<'END'
+#!/bin/bash
+# qperf_side -p PORT [ADDRESS]: each of its tests over RC, and then the server ends
+if [ $# = 2 ]; then exec qperf --listen_port "$2"; fi
+tests=(rc_lat rc_bw rc_bi_bw rc_rdma_write_lat rc_rdma_write_bw rc_rdma_write_poll_lat rc_rdma_read_lat rc_rdma_read_bw
+	rc_fetch_add_mr rc_compare_swap_mr ver_rc_fetch_add ver_rc_compare_swap)
+qperf --listen_port "$2" "$3" -cm1 -t 1 "${tests[@]}" && qperf --listen_port "$2" "$3" quit
 END
 cat >"$work/pingpong_side" <<'END'
 #!/bin/bash
-# pingpong_side -p PORT [ADDRESS]: libfabric's, over its own provider verbs
-if [ $# = 3 ]; then set -- -P "$2" "$3"; else set -- -B "$2"; fi
-FI_PROVIDER=verbs exec fi_pingpong -p verbs -e msg -I 20 "$@"
+# pingpong_side PROVIDER ENDPOINTS -p PORT [ADDRESS]: libfabric's, over its own provider verbs and layers of it
+if [ $# = 5 ]; then to=(-P "$4" "$5"); else to=(-B "$4"); fi
+FI_PROVIDER=verbs,ofi_rxm,ofi_rxd exec fi_pingpong -p "$1" -e "$2" -I 20 -c "${to[@]}"
 END
-chmod +x "$work/fio_side" "$work/pingpong_side"
+chmod +x "$work/fio_side" "$work/qperf_side" "$work/pingpong_side"
+
+# NAME PROGRAM WRAPPER OPTION...
+wrapped() {
+	local name=$1
+	command -v "$2" >/dev/null || { echo "skip $name no $2 on this machine"; return; }
+	shift 2
+	pair "$name" "$@"
+}
 
 # NAME CLIENT_WORDS SERVER_WORDS PROGRAM OPTION...
 flag_pair() {
@@ -73,11 +89,16 @@ if [ "${1:-}" = whole ]; then
 	pair perftest_ud_send_bw ib_send_bw -R -c UD -F -n 100 -q 2
 	pair perftest_ud_events ib_send_lat -R -c UD -F -n 50 -e
 	pair perftest_sizes ib_send_bw -R -F -n 20 -a
-	if command -v fio >/dev/null; then pair fio "$work/fio_side"; else echo "skip fio no fio on this machine"; fi
-	unset LD_LIBRARY_PATH # the libfabric that setup.sh builds is without that provider
+	for verb in write read; do
+		wrapped fio_$verb fio "$work/fio_side" $verb
+	done
 	listens=tcp
+	wrapped qperf qperf "$work/qperf_side"
+	unset LD_LIBRARY_PATH # the libfabric that setup.sh builds is without that provider
 	if FI_PROVIDER=verbs "${run[@]}" env FI_PROVIDER=verbs fi_info 2>/dev/null | grep -q '^provider: verbs$'; then
-		pair libfabric_verbs "$work/pingpong_side"
+		for kind in 'verbs msg' 'verbs dgram' 'verbs;ofi_rxm rdm' 'verbs;ofi_rxd rdm'; do
+			pair "libfabric_${kind//[; ]/_}" "$work/pingpong_side" $kind
+		done
 	else
 		echo "skip libfabric_verbs this machine's libfabric has no provider verbs"
 	fi
