@@ -254,3 +254,40 @@ Test(cm_connect, a_reply_may_be_rejected)
 	cr_assert_eq(rdma_ack_cm_event(event), 0);
 	meeting_close(&m);
 }
+
+/* Also those that are made while the number is still sought. */
+Test(cm_connect, requests_come_in_the_order_in_which_they_were_made)
+{
+	enum { ASKING = 5 };
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct rdma_cm_id *ids[ASKING];
+	struct meeting m;
+
+	meeting_open(&m);
+	at.sin_port = rdma_get_src_port(m.listens);
+	for (int i = 0; i < ASKING; i++) {
+		cr_assert_eq(rdma_create_id(m.channel, &ids[i], NULL, RDMA_PS_TCP), 0);
+		cr_assert_eq(rdma_resolve_addr(ids[i], NULL, (struct sockaddr *)&at, 2000), 0);
+		meeting_expect(&m, RDMA_CM_EVENT_ADDR_RESOLVED, NULL);
+		cr_assert_eq(rdma_resolve_route(ids[i], 2000), 0);
+		meeting_expect(&m, RDMA_CM_EVENT_ROUTE_RESOLVED, NULL);
+	}
+	for (int i = 0; i < ASKING; i++) {
+		struct rdma_conn_param param = { .qp_num = (uint32_t)i + 1 };
+
+		cr_assert_eq(rdma_connect(ids[i], &param), 0);
+	}
+	for (int i = 0; i < ASKING; i++) {
+		struct rdma_cm_event *event;
+		struct rdma_cm_id *id = meeting_expect(&m, RDMA_CM_EVENT_CONNECT_REQUEST, &event);
+
+		cr_assert_eq(event->param.conn.qp_num, (uint32_t)i + 1);
+		cr_assert_eq(rdma_ack_cm_event(event), 0);
+		cr_assert_eq(rdma_destroy_id(id), 0);
+	}
+	for (int i = 0; i < ASKING; i++)
+		cr_assert_eq(meeting_expect(&m, RDMA_CM_EVENT_REJECTED, NULL), ids[i]);
+	for (int i = 0; i < ASKING; i++)
+		cr_assert_eq(rdma_destroy_id(ids[i]), 0);
+	meeting_close(&m);
+}

@@ -16,7 +16,7 @@ struct vb_question {
 	struct service *service;
 	struct sockaddr_storage at; /* canonical */
 	uint64_t shared_until_ns;
-	struct vb_cm *first;
+	struct vb_cm *first, **end; /* in the order in which they came */
 };
 
 static struct vb_question *questions; /* of the process; with the driver role */
@@ -54,6 +54,7 @@ static int question_new(struct vb_manager *manager, const struct sockaddr_storag
 		return -ENOMEM;
 	question->manager = manager;
 	question->at = *at;
+	question->end = &question->first;
 	question->shared_until_ns = monotonic_ns() + TIME_ASK_NS;
 	err = service_ask(manager->ep, at, question, &question->service);
 	if (err) {
@@ -80,8 +81,9 @@ int connection_seek(struct vb_cm *cm, const struct sockaddr_storage *server)
 	if (err)
 		return err;
 	cm->question = question;
-	cm->next_seeking = question->first;
-	question->first = cm;
+	cm->next_seeking = NULL;
+	*question->end = cm;
+	question->end = &cm->next_seeking;
 	connection_enter(cm, STAGE_SEEKS);
 	return 0;
 }
@@ -94,6 +96,8 @@ void connection_seek_end(struct vb_cm *cm)
 	while (*at != cm)
 		at = &(*at)->next_seeking;
 	*at = cm->next_seeking;
+	if (question->end == &cm->next_seeking)
+		question->end = at;
 	cm->question = NULL;
 	if (question->first)
 		return;
