@@ -202,6 +202,15 @@ static void say_capability(struct sentence *s, const struct refusal *r)
 	say_more(s, r->access & REFUSAL_TAGGED ? s->front->give_tagged : s->front->give_cap[r->op < OP_KINDS ? r->op : OP_ATOMIC]);
 }
 
+/* Of a connection request or its answer, which managers pass on, it says more than memory (WIRE-183). */
+static void say_resource(struct sentence *s, const struct refusal *r)
+{
+	if (r->op == OP_CONNECT)
+		say_text(s, "nobody there hears it or waits for it, or there is no memory for it.");
+	else
+		say_text(s, "the target is out of memory. Try again later.");
+}
+
 static void say_receive_range(struct sentence *s, const struct refusal *r)
 {
 	if (r->op == REFUSAL_OP_RECEIVE)
@@ -303,7 +312,7 @@ static const struct refusal_text {
 				 NULL },
 	[REFUSAL_PAGE_UNKNOWN] = { EACCES, "a page of the range came after the registration (S107)",
 				   "Refresh the region at the target after its memory changed.", NULL },
-	[REFUSAL_RESOURCE] = { ENOMEM, "the target is out of memory", "Try again later.", NULL },
+	[REFUSAL_RESOURCE] = { ENOMEM, "the target is out of memory", "", say_resource },
 	[REFUSAL_CAPABILITY] = { EACCES, "the target's endpoint was opened without the capability", "", say_capability },
 	[REFUSAL_NOT_PERSISTENT] = { EACCES, "bytes to be made durable were sent, and the region is not persistent memory (S133)",
 				     "Register a shared file mapping as persistent memory.", NULL },
