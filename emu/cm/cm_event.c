@@ -249,14 +249,18 @@ static bool told_failure(struct told_event *event, struct cm_id *id)
 /* The peer leaves or has gone, or has heard that this side leaves. There is no time of waiting, so TIMEWAIT_EXIT is next. */
 static bool told_end(struct told_event *event, struct cm_id *id)
 {
-	if (id->state == ID_ACCEPTED && event->kind == VB_CM_GONE && !id->leaves)
+	bool unmet = id->state == ID_CONNECTING || (id->state == ID_ACCEPTED && !id->leaves);
+
+	if (unmet && event->kind == VB_CM_GONE)
 		fill(event, &id->id, RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT);
 	else if (id->state == ID_CONNECTED || id->state == ID_ANSWERED || id->state == ID_ACCEPTED)
 		fill(event, &id->id, RDMA_CM_EVENT_DISCONNECTED, 0);
 	else
 		return false;
 	cm_enter(id, ID_OVER);
-	if (event->pub.event == RDMA_CM_EVENT_DISCONNECTED)
+	if (event->pub.event == RDMA_CM_EVENT_UNREACHABLE)
+		cm_qp_err(id);
+	else
 		(void)cm_tell(id, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
 	return true;
 }

@@ -85,7 +85,7 @@ void cm_fill_ah(const struct cm_id *id, const union ibv_gid *to, struct ibv_ah_a
 int cm_lookup_status(const struct told_event *event)
 {
 	if (event->kind != VB_CM_FAILED)
-		return -EPROTO;
+		return event->kind == VB_CM_GONE ? -ETIMEDOUT : -EPROTO;
 	if (event->has_said)
 		return event->said.kind == WIRE_RDMA_FOUND ? event->said.status : -EPROTO;
 	return event->err == ECONNREFUSED ? WIRE_SIDR_UNSUPPORTED : -event->err;

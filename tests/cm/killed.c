@@ -14,13 +14,18 @@
 enum { TIMEOUT_MS = 2000 };
 
 /* An id with a route to that number. */
-static void route_to(struct meeting *m, const struct sockaddr *at)
+static void route_in_space(struct meeting *m, const struct sockaddr *at, enum rdma_port_space space)
 {
-	cr_assert_eq(rdma_create_id(m->channel, &m->asks, NULL, RDMA_PS_TCP), 0);
+	cr_assert_eq(rdma_create_id(m->channel, &m->asks, NULL, space), 0);
 	cr_assert_eq(rdma_resolve_addr(m->asks, NULL, (struct sockaddr *)(uintptr_t)at, TIMEOUT_MS), 0);
 	meeting_expect(m, RDMA_CM_EVENT_ADDR_RESOLVED, NULL);
 	cr_assert_eq(rdma_resolve_route(m->asks, TIMEOUT_MS), 0);
 	meeting_expect(m, RDMA_CM_EVENT_ROUTE_RESOLVED, NULL);
+}
+
+static void route_to(struct meeting *m, const struct sockaddr *at)
+{
+	route_in_space(m, at, RDMA_PS_TCP);
 }
 
 static void listen_at(struct meeting *m, const struct sockaddr *at)
@@ -85,6 +90,64 @@ Test(cm_killed, the_peer_is_told)
 	rdma_destroy_qp(m.asks);
 	cr_assert_eq(rdma_destroy_id(m.asks), 0);
 	rdma_destroy_event_channel(m.channel);
+}
+
+/* In a process of its own, which takes one request and leaves it at that, and turns down the next. */
+static void only_hears(int fd, enum rdma_port_space space)
+{
+	struct meeting m;
+	uint16_t number;
+
+	meeting_open_spaces(&m, space, space);
+	number = rdma_get_src_port(m.listens);
+	cr_assert_eq(write(fd, &number, sizeof(number)), (ssize_t)sizeof(number));
+	meeting_expect(&m, RDMA_CM_EVENT_CONNECT_REQUEST, NULL);
+	cr_assert_eq(rdma_reject(meeting_expect(&m, RDMA_CM_EVENT_CONNECT_REQUEST, NULL), NULL, 0), 0);
+	for (;;)
+		pause();
+}
+
+/* When one has its answer, the other was heard. */
+static void killed_before_it_answers(enum rdma_port_space space)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct rdma_conn_param param = { .qp_num = 1 };
+	struct rdma_cm_event *event;
+	struct meeting m = { 0 };
+	int pipes[2], status;
+	struct rdma_cm_id *first, *waits;
+	pid_t child;
+
+	cr_assert_eq(pipe(pipes), 0);
+	child = fork();
+	if (!child)
+		only_hears(pipes[1], space);
+	cr_assert_eq(read(pipes[0], &at.sin_port, sizeof(at.sin_port)), (ssize_t)sizeof(at.sin_port));
+	m.channel = rdma_create_event_channel();
+	route_in_space(&m, (struct sockaddr *)&at, space);
+	first = m.asks;
+	cr_assert_eq(rdma_connect(first, &param), 0);
+	route_in_space(&m, (struct sockaddr *)&at, space);
+	cr_assert_eq(rdma_connect(m.asks, &param), 0);
+	waits = meeting_expect(&m, space == RDMA_PS_TCP ? RDMA_CM_EVENT_REJECTED : RDMA_CM_EVENT_UNREACHABLE, NULL);
+	waits = waits == first ? m.asks : first;
+	cr_assert_eq(kill(child, SIGKILL), 0);
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	cr_assert_eq(meeting_expect(&m, RDMA_CM_EVENT_UNREACHABLE, &event), waits);
+	cr_assert_eq(event->status, -ETIMEDOUT, "%d", event->status);
+	cr_assert_eq(rdma_ack_cm_event(event), 0);
+	cr_assert_eq(rdma_destroy_id(first), 0);
+	meeting_close(&m);
+}
+
+Test(cm_killed, before_it_answers)
+{
+	killed_before_it_answers(RDMA_PS_TCP);
+}
+
+Test(cm_killed, before_it_answers_a_lookup)
+{
+	killed_before_it_answers(RDMA_PS_UDP);
 }
 
 Test(cm_killed, a_process_that_leaves_is_heard_in_another)
