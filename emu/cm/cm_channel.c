@@ -21,7 +21,16 @@ struct cm_channel *cm_channel_new(void)
 		return NULL;
 	}
 	channel->channel.fd = channel->events.fd;
+	channel->life = cm_life;
 	return channel;
+}
+
+/* With cm_lock, before what a fork's child may do with a channel of its parent's. */
+static void channel_claim(struct cm_channel *channel)
+{
+	if (channel->life != cm_life)
+		vb_events_forked(&channel->events);
+	channel->life = cm_life;
 }
 
 void cm_channel_free(struct cm_channel *channel)
@@ -77,6 +86,7 @@ void rdma_destroy_event_channel(struct rdma_event_channel *pub)
 	struct cm_channel *channel = cm_channel_of(pub);
 
 	cm_hold();
+	channel_claim(channel);
 	if (channel->told != channel->acked)
 		vb_inform("rdma_destroy_event_channel",
 			  "%u events that it has given were not acknowledged: rdma_ack_cm_event() comes first.",
@@ -167,9 +177,10 @@ static bool event_is_of(const struct vb_event *event, const void *id)
 /* In the order in which they came. */
 static struct vb_event *events_of(struct cm_channel *channel, const struct cm_id *id)
 {
-	struct vb_event *event = (id->life == cm_life ? vb_events_drop : vb_events_forget)(&channel->events, event_is_of, id);
-	struct vb_event *first = NULL;
+	struct vb_event *first = NULL, *event;
 
+	channel_claim(channel);
+	event = (id->life == cm_life ? vb_events_drop : vb_events_forget)(&channel->events, event_is_of, id);
 	while (event) {
 		struct vb_event *next = event->next;
 

@@ -64,6 +64,7 @@ struct cm_group;
 struct cm_channel {
 	struct rdma_event_channel channel; /* first */
 	struct vb_events events;
+	unsigned int life;    /* cm_life when it was made, or came into this process by a fork */
 	uint32_t told, acked; /* events that rdma_get_cm_event() has given out */
 	atomic_uint takers;   /* threads in rdma_get_cm_event() */
 	atomic_bool closed;

@@ -181,6 +181,11 @@ struct vb_event *vb_events_drop(struct vb_events *events, bool (*of)(const struc
 	return unlink_events(events, of, arg, true);
 }
 
+void vb_events_forked(struct vb_events *events)
+{
+	atomic_store(&events->lock.state, FUTEX_FREE);
+}
+
 struct vb_event *vb_events_forget(struct vb_events *events, bool (*of)(const struct vb_event *event, const void *arg),
 				  const void *arg)
 {
