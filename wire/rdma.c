@@ -197,8 +197,8 @@ static const char *get_request(const struct wire_rdma_request *at, struct wire_r
 	fields->ece_options = wire_get32(at->ece_options);
 	fields->from = get_rdma_address(&at->from);
 	fields->to = get_rdma_address(&at->to);
-	if (at->qp_type != WIRE_RDMA_RC)
-		return "a request's queue pair is not RC (WIRE-183)";
+	if (at->qp_type != WIRE_RDMA_RC && at->qp_type != WIRE_RDMA_XRC_SEND)
+		return "a request's queue pair is neither RC nor XRC_SEND (WIRE-183)";
 	if (!addresses_are_good(fields))
 		return "a request's addresses are malformed (WIRE-183)";
 	return at->zero[0] || at->zero[1] ? "a request's reserved bytes are not zero (WIRE-183)" : NULL;

@@ -44,7 +44,7 @@ bool wire_get_service(const void *bytes, size_t length, struct wire_service_fiel
 /* --- words: payloads. `length` bytes of the program's follow the head, and nothing else --- */
 
 enum { WIRE_RDMA_VERSION = 1 };
-enum { WIRE_RDMA_RC = 2 }; /* the one type of queue pairs, as libibverbs numbers it */
+enum { WIRE_RDMA_RC = 2, WIRE_RDMA_XRC_SEND = 9 }; /* types of queue pairs that ask, as libibverbs numbers them */
 enum wire_rdma_kind {
 	WIRE_RDMA_REQUEST = 1,
 	WIRE_RDMA_REPLY = 2,
@@ -80,7 +80,7 @@ static_assert(sizeof(struct wire_rdma_address) == 20, "an address is 20 bytes");
 
 struct wire_rdma_request {
 	uint8_t version, kind, length;
-	uint8_t qp_type; /* WIRE_RDMA_RC */
+	uint8_t qp_type; /* WIRE_RDMA_RC or WIRE_RDMA_XRC_SEND */
 	wire_u32 qpn;    /* 24 bits */
 	wire_u32 psn;    /* 24 bits */
 	uint8_t responder_resources, initiator_depth, flow_control, retry_count, rnr_retry_count, srq;

@@ -122,6 +122,8 @@ static int begin_connecting(struct cm_id *id, const struct rdma_conn_param *para
 		return EINVAL;
 	if (cm_is_ud(id))
 		return cm_look_up(id, param);
+	if (id->id.qp_type == IBV_QPT_XRC_RECV)
+		return vb_refuse(EINVAL, "rdma_connect", "an XRC_RECV queue pair is connected by its peer. Listen, and accept.");
 	err = check_param(id, param, WIRE_RDMA_REQUEST_DATA, "rdma_connect");
 	if (err)
 		return err;

@@ -143,8 +143,8 @@ static struct cm_id *request_id(struct told_event *event, struct cm_id *listens)
 	struct vb_gid own;
 	int place = own_place(&said->to, &own);
 	struct cm_channel *channel = listens->sync ? cm_channel_new() : listens->channel;
-	uint8_t qp_type = cm_is_ud(listens) ? IBV_QPT_UD : said->qp_type;
-	struct cm_id *id = place >= 0 && channel ? cm_id_new(channel, listens->id.context, listens->id.ps, qp_type) : NULL;
+	struct cm_id *id = place >= 0 && channel ? cm_id_new(channel, listens->id.context, listens->id.ps, listens->id.qp_type)
+						 : NULL;
 
 	if (!id || cm_take_device(id, &own, (unsigned int)place)) {
 		if (id)
@@ -183,7 +183,7 @@ static bool told_request(struct told_event *event)
 	if (!id) {
 		vb_inform("rdma_get_cm_event", "a request is rejected: %s.",
 			  wanted ? "there is no memory, or it asks for an address of another host"
-				 : "it is for another port space than that of the id that listens");
+				 : "it is for another port space or type of queue pairs than those of the id that listens");
 		cm_event_reject(event, wanted ? CM_REJECT_CONSUMER : CM_REJECT_NOBODY);
 		return false;
 	}

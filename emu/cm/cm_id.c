@@ -3,6 +3,7 @@
 #include "emu/cm/cm_id.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -16,7 +17,8 @@ static int cancel_state;                                   /* with cm_lock: of i
 
 static struct cm_listener *idle_listeners; /* with cm_lock */
 
-static struct ibv_pd *default_pd; /* of all ids that have a device; with cm_lock */
+static struct ibv_pd *default_pd;     /* of all ids that have a device; with cm_lock */
+static struct ibv_xrcd *default_xrcd; /* likewise, once one of them wants it */
 static unsigned int pd_users;
 
 static const char *const names[ID_STATES] = {
@@ -124,6 +126,7 @@ int cm_take_device(struct cm_id *id, const struct vb_gid *own, unsigned int inde
 			"ids of RDMA_PS_IPOIB are for interfaces of IPoIB, and the device's are Ethernet. Use RDMA_PS_UDP.");
 	if (!pd_users || default_pd->context != context) { /* or it is a fork's parent's */
 		pd_users = 0;
+		default_xrcd = NULL;
 		default_pd = ibv_alloc_pd(context);
 		if (!default_pd)
 			return errno;
@@ -137,7 +140,18 @@ int cm_take_device(struct cm_id *id, const struct vb_gid *own, unsigned int inde
 	return 0;
 }
 
-/* What the program leaves in the PD keeps it. */
+struct ibv_xrcd *cm_default_xrcd(void)
+{
+	struct ibv_xrcd_init_attr attr = { .comp_mask = IBV_XRCD_INIT_ATTR_FD | IBV_XRCD_INIT_ATTR_OFLAGS,
+					   .fd = -1,
+					   .oflags = O_CREAT };
+
+	if (!default_xrcd)
+		default_xrcd = ibv_open_xrcd(default_pd->context, &attr);
+	return default_xrcd;
+}
+
+/* What the program leaves in the PD, or in the domain, keeps it. */
 void cm_give_device(struct cm_id *id)
 {
 	const struct ibv_context *had = id->id.verbs;
@@ -147,6 +161,9 @@ void cm_give_device(struct cm_id *id)
 	id->id.port_num = 0;
 	if (!had || !pd_users || had != default_pd->context || --pd_users)
 		return;
+	if (default_xrcd)
+		(void)ibv_close_xrcd(default_xrcd);
+	default_xrcd = NULL;
 	(void)ibv_dealloc_pd(default_pd);
 	default_pd = NULL;
 }
@@ -159,6 +176,7 @@ static void ids_forked(void)
 	ack_came = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
 	idle_listeners = NULL;
 	default_pd = NULL;
+	default_xrcd = NULL;
 	pd_users = 0;
 	cm_life++;
 	cm_plans_forked();
@@ -229,9 +247,10 @@ static int check_space(enum rdma_port_space ps, enum ibv_qp_type *qp_type)
 		*qp_type = IBV_QPT_UD;
 		return 0;
 	case RDMA_PS_IB:
-		if (*qp_type == IBV_QPT_RC || *qp_type == IBV_QPT_UD)
+		if (*qp_type == IBV_QPT_RC || *qp_type == IBV_QPT_UD || *qp_type == IBV_QPT_XRC_SEND ||
+		    *qp_type == IBV_QPT_XRC_RECV)
 			return 0;
-		return cm_refuse(EINVAL, "rdma_create_id", "ids of queue pairs of type %d are not built: RC and UD are.",
+		return cm_refuse(EINVAL, "rdma_create_id", "ids of queue pairs of type %d are not built: RC, UD and XRC are.",
 				 (int)*qp_type);
 	default:
 		return cm_refuse(EINVAL, "rdma_create_id", "ps 0x%x is no port space. Use RDMA_PS_TCP or RDMA_PS_UDP.",

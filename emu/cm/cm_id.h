@@ -110,6 +110,7 @@ struct cm_id {
 	struct ibv_sa_path_rec path;
 	struct ibv_qp_init_attr *wish; /* of a listener: the queue pairs of its requests; NULL: the program makes them */
 	struct ibv_pd *wish_pd;
+	bool srq_has_cq; /* the shared receive queue, one of XRC, completes at recv_cq of the id */
 	struct cm_group *groups;
 	struct rdma_addrinfo *info; /* of rdma_resolve_addrinfo(); NULL: none yet */
 	uint32_t told, acked;       /* its events: rdma_destroy_id() waits for them */
@@ -187,6 +188,8 @@ void cm_listener_put(struct cm_listener *listener);
 /* The own device from here on; a default PD comes with it. 0 or an errno. */
 int cm_take_device(struct cm_id *id, const struct vb_gid *own, unsigned int index);
 void cm_give_device(struct cm_id *id);
+/* With cm_lock: the XRC domain that ids have where the program has none. NULL with errno. */
+struct ibv_xrcd *cm_default_xrcd(void);
 
 /* --- cm_addr.c --- */
 

@@ -9,6 +9,7 @@
 
 enum {
 	ACK_TIMEOUT = 18,
+	INLINE_LEAST = 16, /* as of devices whose requests have room for a list: rdma_xclient asks for none, and uses it */
 	SAME = offsetof(struct ibv_qp_init_attr_ex, comp_mask), /* bytes of struct ibv_qp_init_attr */
 };
 
@@ -131,7 +132,7 @@ void cm_qp_err(struct cm_id *id)
 
 /* --- completion queues that the program leaves to the library --- */
 
-static void destroy_cqs(struct rdma_cm_id *id)
+static void destroy_cqs(const struct rdma_cm_id *id)
 {
 	if (id->recv_cq)
 		ibv_destroy_cq(id->recv_cq);
@@ -141,8 +142,6 @@ static void destroy_cqs(struct rdma_cm_id *id)
 		ibv_destroy_cq(id->send_cq);
 	if (id->send_cq_channel && id->send_cq_channel != id->recv_cq_channel)
 		ibv_destroy_comp_channel(id->send_cq_channel);
-	id->send_cq = id->recv_cq = NULL;
-	id->send_cq_channel = id->recv_cq_channel = NULL;
 }
 
 static int create_cq(struct rdma_cm_id *id, uint32_t size, struct ibv_comp_channel **channel, struct ibv_cq **cq)
@@ -154,23 +153,50 @@ static int create_cq(struct rdma_cm_id *id, uint32_t size, struct ibv_comp_chann
 	return *cq ? 0 : errno;
 }
 
+/* What the id has already is its shared receive queue's, too. */
 static int create_cqs(struct rdma_cm_id *id, struct ibv_qp_init_attr_ex *attr)
 {
 	int err = 0;
 
-	if (!attr->recv_cq)
+	if (!attr->recv_cq && !id->recv_cq)
 		err = create_cq(id, attr->cap.max_recv_wr, &id->recv_cq_channel, &id->recv_cq);
 	if (!err && !attr->send_cq)
 		err = create_cq(id, attr->cap.max_send_wr, &id->send_cq_channel, &id->send_cq);
-	if (err) {
-		destroy_cqs(id);
+	if (err)
 		return err;
-	}
 	if (!attr->recv_cq)
 		attr->recv_cq = id->recv_cq;
 	if (!attr->send_cq)
 		attr->send_cq = id->send_cq;
 	return 0;
+}
+
+/* With cm_lock. Takes those that nothing of the id's uses any more, to be destroyed without it. */
+static struct rdma_cm_id take_cqs(struct cm_id *id)
+{
+	struct rdma_cm_id had = { 0 };
+
+	if (!id->id.qp) {
+		had.send_cq = id->id.send_cq;
+		had.send_cq_channel = id->id.send_cq_channel;
+		id->id.send_cq = NULL;
+		id->id.send_cq_channel = NULL;
+	}
+	if (!id->id.qp && !id->srq_has_cq) {
+		had.recv_cq = id->id.recv_cq;
+		had.recv_cq_channel = id->id.recv_cq_channel;
+		id->id.recv_cq = NULL;
+		id->id.recv_cq_channel = NULL;
+	}
+	return had;
+}
+
+/* Likewise, of a call that has failed. */
+static void undo_cqs(struct cm_id *id)
+{
+	struct rdma_cm_id had = take_cqs(id);
+
+	destroy_cqs(&had);
 }
 
 /* --- queue pairs --- */
@@ -197,24 +223,39 @@ static int qp_check(struct cm_id *id, struct ibv_qp_init_attr_ex *attr)
 	return 0;
 }
 
+/* One that answers in XRC is of a domain. */
+static int take_xrcd(const struct cm_id *id, struct ibv_qp_init_attr_ex *attr)
+{
+	if (id->id.qp_type != IBV_QPT_XRC_RECV || (attr->comp_mask & IBV_QP_INIT_ATTR_XRCD && attr->xrcd))
+		return 0;
+	attr->xrcd = cm_default_xrcd();
+	attr->comp_mask |= IBV_QP_INIT_ATTR_XRCD;
+	return attr->xrcd ? 0 : errno;
+}
+
 /* With cm_lock. 0 or an errno. */
 static int qp_create(struct cm_id *id, struct ibv_qp_init_attr_ex *attr)
 {
 	int err = qp_check(id, attr);
 
-	if (!err && !attr->srq)
-		attr->srq = id->id.srq;
-	if (!err)
-		err = create_cqs(&id->id, attr);
 	if (err)
 		return err;
-	id->id.qp = ibv_create_qp_ex(id->id.verbs, attr);
-	err = !id->id.qp ? errno : cm_is_ud(id) ? to_ready(id) : to_state(id, IBV_QPS_INIT); /* datagrams need no peer */
+	if (!attr->srq)
+		attr->srq = id->id.srq;
+	if (attr->cap.max_inline_data < INLINE_LEAST)
+		attr->cap.max_inline_data = INLINE_LEAST;
+	err = take_xrcd(id, attr);
+	if (!err)
+		err = create_cqs(&id->id, attr);
+	if (!err) {
+		id->id.qp = ibv_create_qp_ex(id->id.verbs, attr);
+		err = !id->id.qp ? errno : cm_is_ud(id) ? to_ready(id) : to_state(id, IBV_QPS_INIT); /* datagrams need no peer */
+	}
 	if (err) {
 		if (id->id.qp)
 			ibv_destroy_qp(id->id.qp);
 		id->id.qp = NULL;
-		destroy_cqs(&id->id);
+		undo_cqs(id);
 		return err;
 	}
 	id->id.pd = attr->pd;
@@ -249,29 +290,50 @@ int rdma_create_qp(struct rdma_cm_id *pub, struct ibv_pd *pd, struct ibv_qp_init
 void rdma_destroy_qp(struct rdma_cm_id *pub)
 {
 	struct rdma_cm_id had = { 0 };
+	struct ibv_qp *qp = NULL;
 
 	cm_hold();
 	if (pub && pub->qp) {
-		had = *pub;
+		qp = pub->qp;
 		pub->qp = NULL;
-		pub->send_cq = pub->recv_cq = NULL;
-		pub->send_cq_channel = pub->recv_cq_channel = NULL;
+		had = take_cqs(cm_id_of(pub));
 	}
 	cm_let_go();
-	if (!had.qp) {
+	if (!qp) {
 		vb_refuse(EINVAL, "rdma_destroy_qp", "the id has no queue pair.");
 		return;
 	}
-	ibv_destroy_qp(had.qp);
+	ibv_destroy_qp(qp);
 	destroy_cqs(&had);
 }
 
 /* --- shared receive queues --- */
 
+/* A queue of XRC is of a domain, and completes by itself. */
+static int take_xrc(struct cm_id *id, struct ibv_srq_init_attr_ex *attr)
+{
+	int err = 0;
+
+	if (!(attr->comp_mask & IBV_SRQ_INIT_ATTR_XRCD) || !attr->xrcd) {
+		attr->xrcd = cm_default_xrcd();
+		attr->comp_mask |= IBV_SRQ_INIT_ATTR_XRCD;
+		err = attr->xrcd ? 0 : errno;
+	}
+	if (err || (attr->comp_mask & IBV_SRQ_INIT_ATTR_CQ && attr->cq))
+		return err;
+	if (!id->id.recv_cq)
+		err = create_cq(&id->id, attr->attr.max_wr, &id->id.recv_cq_channel, &id->id.recv_cq);
+	attr->cq = id->id.recv_cq;
+	attr->comp_mask |= IBV_SRQ_INIT_ATTR_CQ;
+	id->srq_has_cq = !err;
+	return err;
+}
+
 static int srq_create(struct cm_id *id, struct ibv_srq_init_attr_ex *attr)
 {
 	const char *call = "rdma_create_srq";
-	struct ibv_srq *srq;
+	bool xrc;
+	int err;
 
 	if (!id || !attr)
 		return vb_refuse(EINVAL, call, "id or attr is NULL.");
@@ -283,10 +345,17 @@ static int srq_create(struct cm_id *id, struct ibv_srq_init_attr_ex *attr)
 	}
 	if (attr->pd->context != id->id.verbs)
 		return vb_refuse(EINVAL, call, "the PD is of another device than the id. Make it with ibv_alloc_pd(id->verbs).");
-	srq = ibv_create_srq_ex(id->id.verbs, attr);
-	if (!srq)
-		return errno;
-	id->id.srq = srq;
+	xrc = attr->comp_mask & IBV_SRQ_INIT_ATTR_TYPE && attr->srq_type == IBV_SRQT_XRC;
+	err = xrc ? take_xrc(id, attr) : 0;
+	if (!err) {
+		id->id.srq = ibv_create_srq_ex(id->id.verbs, attr);
+		err = id->id.srq ? 0 : errno;
+	}
+	if (err) {
+		id->srq_has_cq = false;
+		undo_cqs(id);
+		return err;
+	}
 	id->id.pd = attr->pd;
 	return 0;
 }
@@ -308,6 +377,8 @@ int rdma_create_srq(struct rdma_cm_id *pub, struct ibv_pd *pd, struct ibv_srq_in
 						 .pd = pd };
 	int rc;
 
+	if (pub && pub->qp_type == IBV_QPT_XRC_RECV)
+		extended.srq_type = IBV_SRQT_XRC;
 	if (!attr)
 		return cm_refuse(EINVAL, "rdma_create_srq", "attr is NULL.");
 	extended.srq_context = attr->srq_context;
@@ -320,9 +391,16 @@ int rdma_create_srq(struct rdma_cm_id *pub, struct ibv_pd *pd, struct ibv_srq_in
 
 void rdma_destroy_srq(struct rdma_cm_id *pub)
 {
+	struct rdma_cm_id had;
+
 	if (!pub || !pub->srq || ibv_destroy_srq(pub->srq)) {
 		vb_refuse(EINVAL, "rdma_destroy_srq", "the id has no shared receive queue, or it is in use.");
 		return;
 	}
+	cm_hold();
 	pub->srq = NULL;
+	cm_id_of(pub)->srq_has_cq = false;
+	had = take_cqs(cm_id_of(pub));
+	cm_let_go();
+	destroy_cqs(&had);
 }

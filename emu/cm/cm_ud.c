@@ -50,10 +50,16 @@ int cm_say_found(struct cm_id *id, const struct rdma_conn_param *param)
 	return err;
 }
 
+/* Of XRC one half asks for the other, so nobody asks for an XRC_SEND. */
+static bool is_wanted_type(enum ibv_qp_type listens, uint8_t asks)
+{
+	return listens == IBV_QPT_XRC_RECV ? asks == WIRE_RDMA_XRC_SEND : listens == IBV_QPT_RC && asks == WIRE_RDMA_RC;
+}
+
 bool cm_is_wanted(const struct cm_id *listens, const struct wire_rdma_fields *said)
 {
 	if (!cm_is_ud(listens))
-		return said->kind == WIRE_RDMA_REQUEST;
+		return said->kind == WIRE_RDMA_REQUEST && is_wanted_type(listens->id.qp_type, said->qp_type);
 	return said->kind == WIRE_RDMA_LOOKUP && said->space == listens->id.ps;
 }
 

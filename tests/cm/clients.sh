@@ -52,16 +52,23 @@ flag_pair() {
 	if both "$work/flagged" "$@"; then echo "ok $name"; else failed "$name"; fi
 }
 
+# NAME CLIENT SERVER OPTION...: two programs that are one pair
+named_pair() {
+	local name=$1 client=$2 server=$3
+	shift 3
+	command -v "$server" >/dev/null || { echo "skip $name no $server on this machine"; return; }
+	printf '#!/bin/bash\ncase $1 in -s) exec %s "$@" ;; *) exec %s "$@" ;; esac\n' "$client" "$server" >"$work/named"
+	chmod +x "$work/named"
+	flag_pair "$name" -s "" "$work/named" "$@"
+}
+
 flag_pair rping "-c -a" -s rping -C 10
 flag_pair rping_checked "-c -a" -s rping -v -V -C 20 -S 500
 flag_pair ucmatose -s "" ucmatose -c 5 -C 10 -S 1000
-printf '#!/bin/bash\ncase $1 in -s) exec rdma_client "$@" ;; *) exec rdma_server "$@" ;; esac\n' >"$work/client_server"
-chmod +x "$work/client_server"
-if command -v rdma_server >/dev/null; then
-	flag_pair rdma_client -s "" "$work/client_server"
-else
-	echo "skip rdma_client no rdma_server on this machine"
-fi
+named_pair rdma_client rdma_client rdma_server
+for kind in r x; do
+	named_pair rdma_xclient_$kind rdma_xclient rdma_xserver -c $kind
+done
 for tool in write_lat send_bw read_bw; do
 	pair perftest_$tool ib_$tool -R -F -n 100
 done

@@ -124,7 +124,7 @@ def limits(lua, header):
              "CM_DATA_MAX": "WIRE_CM_DATA_MAX", "MTU": "WIRE_MTU", "VERSION": "WIRE_VERSION_MAX",
              "DATAGRAM_VERSION": "WIRE_DATAGRAM_VERSION", "PAIR_DATAGRAM_VERSION": "WIRE_PAIR_DATAGRAM_VERSION",
              "SERVICE_VERSION": "WIRE_SERVICE_VERSION", "RDMA_VERSION": "WIRE_RDMA_VERSION", "RDMA_RC": "WIRE_RDMA_RC",
-             "SIDR_MOST": "WIRE_SIDR_MOST"}
+             "RDMA_XRC_SEND": "WIRE_RDMA_XRC_SEND", "SIDR_MOST": "WIRE_SIDR_MOST"}
     mine = {name: int(re.search(rf"^names\.{name} = (\d+)", lua, re.M).group(1)) for name in names}
     theirs = {name: eval(re.search(rf"\b{source} = ([0-9 *]+)[,}} ]", header).group(1)) for name, source in names.items()}
     for name, source in (("MAGIC", "WIRE_MAGIC"), ("DATAGRAM_MAGIC", "WIRE_DATAGRAM_MAGIC"), ("SERVICE_MAGIC", "WIRE_SERVICE_MAGIC")):

@@ -355,7 +355,7 @@ return function(names)
 	end
 
 	local RDMA = {
-		qp_type = function(type) return type == names.RDMA_RC end,
+		qp_type = function(type) return type == names.RDMA_RC or type == names.RDMA_XRC_SEND end,
 		qpn = function(qpn) return qpn <= 0xffffff end,
 		psn = function(psn) return psn <= 0xffffff end,
 		space = function(space) return space ~= 0 end,

@@ -24,6 +24,7 @@ names.PAIR_DATAGRAM_VERSION = 2
 names.SERVICE_VERSION = 1
 names.RDMA_VERSION = 1
 names.RDMA_RC = 2
+names.RDMA_XRC_SEND = 9
 names.SIDR_MOST = 5
 
 -- op: name; struct of the body, and its bytes; flags that may be set; may have payload; what sort of frame.

@@ -123,6 +123,7 @@ Test(rdma, words_byte_for_byte)
 Test(rdma, fields_of_a_request)
 {
 	struct wire_rdma_fields fields;
+	uint8_t bytes[sizeof(request)];
 
 	cr_assert_null(wire_get_rdma(request, sizeof(request), &fields));
 	cr_assert(fields.kind == WIRE_RDMA_REQUEST && fields.qp_type == 2 && fields.qpn == 0x123456 && fields.psn == 0xabcdef);
@@ -130,6 +131,9 @@ Test(rdma, fields_of_a_request)
 	cr_assert(fields.retry_count == 7 && fields.rnr_retry_count == 6 && fields.srq == 1);
 	cr_assert(fields.ece_vendor == 9 && fields.ece_options == 8 && fields.from.port == 0x1001 && fields.to.port == 0x1002);
 	cr_assert(fields.length == 2 && !memcmp(fields.data, "hi", 2));
+	memcpy(bytes, request, sizeof(bytes));
+	bytes[3] = 9;
+	cr_assert(!wire_get_rdma(bytes, sizeof(bytes), &fields) && fields.qp_type == WIRE_RDMA_XRC_SEND);
 }
 
 Test(rdma, fields_of_a_lookup_and_its_answer)
@@ -178,6 +182,7 @@ Test(rdma, flaws_of_words)
 		flawed(words[i].bytes, words[i].length, 2, 200);
 	}
 	flawed(request, sizeof(request), 3, 3);  /* UC */
+	flawed(request, sizeof(request), 3, 10); /* XRC_RECV */
 	flawed(request, sizeof(request), 4, 1);  /* QPN */
 	flawed(request, sizeof(request), 8, 1);  /* PSN */
 	flawed(request, sizeof(request), 18, 1); /* reserved */
