@@ -8,9 +8,9 @@ scratch=$(mktemp -d "${TMPDIR:-/tmp}/emu-help.XXXXXX") || exit 1
 trap 'rm -rf "$scratch"' EXIT
 
 # Called by tests/run.sh and CMake alone, with what only these know.
-INTERNAL='tests/(run_list|runner|(check|process|tidy|clients|cm|pyverbs|verbs)/[a-z_]*|package/(package|wheel_[a-z]*))\.sh
+INTERNAL='tests/(run_list|runner|(check|process|tidy|clients|cm|pyverbs|verbs)/[a-z]*|package/(package|wheel_[a-z]*))\.sh
 tests/tidy/(clang_(tidy|format)|no_sleep)\.sh
-tests/(mpi/(mpirun|hpcc)|rules/pinned|bench/path|cm/rsocket_clients)\.sh
+tests/(mpi/(mpirun|hpcc)|rules/pinned|bench/path|cm/rsocket_clients|process/litmus_words)\.sh
 tests/((ctl|process|verbs|wireshark)/[a-z]*|fabtests/walk)\.py
 docker/test_(nodes|manifests)\.sh
 \.ci/(run|nightly)'
