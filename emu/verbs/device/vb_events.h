@@ -44,7 +44,7 @@ struct vb_event *vb_events_drop(struct vb_events *events, bool (*of)(const struc
 				const void *arg);
 /* In a fork's child, before anything else is done with what it has inherited: the thread that had the lock is not here. */
 void vb_events_forked(struct vb_events *events);
-/* As vb_events_drop() in a fork's child, of what the child has inherited: the descriptor is the parent's, too, and stays as it is. */
+/* vb_events_drop() in a fork's child, of what it has inherited: the descriptor is the parent's, too, and stays as it is. */
 struct vb_event *vb_events_forget(struct vb_events *events, bool (*of)(const struct vb_event *event, const void *arg),
 				  const void *arg);
 /* These, each of which is the beginning of memory by malloc(). */
