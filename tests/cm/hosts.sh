@@ -40,4 +40,15 @@ programs() {
 programs hosts 2
 client_in=("${server_in[@]}")
 programs processes 1
+
+# A host as a container is at first: its only address of IPv6 may not be bound yet, as duplicates of it are looked for.
+unshare --net --mount sh -c 'mount -t tmpfs none /dev/shm && ip link add near type veth peer name far && ip link set lo up &&
+	ip link set far up && echo 1000 >/proc/sys/net/ipv6/conf/near/dad_transmits && ip link set near up &&
+	until ip addr show dev near | grep -q tentative; do sleep 0.1; done && echo && exec sleep infinity' >"$work/young" &
+holder[young]=$!
+until [ -s "$work/young" ]; do kill -0 $! || exit 1; sleep 0.1; done
+server_in=(nsenter -t "${holder[young]}" --net --mount)
+client_in=("${server_in[@]}")
+server_net=/proc/${holder[young]}/net
+ends unproved_address udp $number "udaddy -b 127.0.0.1" "udaddy -s 127.0.0.1"
 exit $status

@@ -373,6 +373,7 @@ int vb_manager_get(struct vb_context *context, const struct sockaddr_storage *at
 int vb_manager_any(struct vb_context *context, struct vb_manager **out)
 {
 	struct vb_gid entry;
+	int err = -EADDRNOTAVAIL;
 
 	for (struct vb_manager *manager = managers; manager; manager = manager->next) {
 		if (manager->context != context)
@@ -380,8 +381,9 @@ int vb_manager_any(struct vb_context *context, struct vb_manager **out)
 		*out = manager;
 		return 0;
 	}
-	for (unsigned int i = 0; i < VB_GIDS; i++)
+	/* An address of IPv6 whose duplicates the host still looks for is not there to be bound. */
+	for (unsigned int i = 0; i < VB_GIDS && err == -EADDRNOTAVAIL; i++)
 		if (vb_gid_get(i, &entry))
-			return vb_manager_get(context, &entry.at, out);
-	return -EADDRNOTAVAIL;
+			err = vb_manager_get(context, &entry.at, out);
+	return err;
 }
