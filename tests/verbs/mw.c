@@ -79,6 +79,7 @@ static void refused(struct ibv_mw *mw, struct ibv_mr *to, uint64_t length, unsig
 	binds(mw, to, 0, length, access, IBV_WC_MW_BIND_ERR);
 	said = ibv_wc_status_str(IBV_WC_MW_BIND_ERR);
 	cr_assert_not_null(strstr(said, why), "%s", said);
+	cr_assert(said_has(why), "the log does not say it");
 	cr_assert_eq(ibv_dealloc_mw(mw), 0);
 }
 
@@ -159,6 +160,7 @@ Test(verbs_mw, bound_regions_stay_as_they_are)
 	wr.invalidate_rkey = mr->rkey;
 	cr_assert_eq(ibv_post_send(pair.qp[B], &wr, &bad), 0);
 	qp_done(&pair, B, 3, IBV_WC_MW_BIND_ERR);
+	cr_assert(said_has("has the key that it was to invalidate"));
 	cr_assert_eq(ibv_dealloc_mw(mw), 0);
 }
 

@@ -97,6 +97,21 @@ static int window_bind(const struct ep *ep, struct mr_window *window, struct mr 
 	return err;
 }
 
+/* Nobody else hears of it, so the log says it here. */
+static void local_fail(struct op *op, enum refusal_cause cause, const struct refusal *known)
+{
+	struct nic *nic = op->ep->nic;
+	char text[LIMIT_ERROR_TEXT];
+
+	nic_role(nic);
+	complete_note(op, cause, known);
+	if (log_limit_ok(nic, LOG_LIMIT_REFUSAL)) {
+		refusal_text(nic->config.front, &op->leader->why, NULL, text, sizeof(text));
+		nic_log(nic, NIC_LOG_WARN, "%s", text);
+	}
+	complete_failed(op, cause, known);
+}
+
 static void local_bind(struct session *session, struct op *op)
 {
 	struct pd *pd = session->ep->attr.pd;
@@ -121,7 +136,7 @@ static void local_bind(struct session *session, struct op *op)
 	}
 	op->remote = (struct remote){ .addr = bind.addr, .key = bind.key };
 	op->length = bind.length;
-	complete_failed(op, err ? REFUSAL_RESOURCE : REFUSAL_BIND, &(struct refusal){ .excess = rule });
+	local_fail(op, err ? REFUSAL_RESOURCE : REFUSAL_BIND, &(struct refusal){ .excess = rule });
 }
 
 static void local_invalidate(struct session *session, struct op *op)
@@ -131,7 +146,7 @@ static void local_invalidate(struct session *session, struct op *op)
 		return;
 	}
 	op->remote.key = op->cq_data;
-	complete_failed(op, REFUSAL_NO_REGION, NULL);
+	local_fail(op, REFUSAL_NO_REGION, NULL);
 }
 
 void local_execute(struct session *session, struct op *op)
