@@ -237,8 +237,8 @@ static bool told_failure(struct told_event *event, struct cm_id *id)
 		fill(event, &id->id, RDMA_CM_EVENT_UNREACHABLE, -EPROTO);
 	else if (event->has_said)
 		fill_rejected(event, id, (int)event->said.reason);
-	else if (event->err == ECONNREFUSED && id->state == ID_CONNECTING)
-		fill_rejected(event, id, CM_REJECT_NOBODY); /* V212 */
+	else if (event->err == ECONNREFUSED) /* V212; or nobody waits for the reply any more */
+		fill_rejected(event, id, id->state == ID_CONNECTING ? CM_REJECT_NOBODY : CM_REJECT_GIVEN_UP);
 	else
 		fill(event, &id->id, RDMA_CM_EVENT_UNREACHABLE, -event->err);
 	cm_enter(id, ID_OVER);

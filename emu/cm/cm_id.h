@@ -38,7 +38,8 @@ enum {
 	CM_PSN_MASK = 0xffffff,
 	CM_RETRIES_MOST = 7,
 	CM_HOPS = 64,
-	CM_REJECT_NOBODY = 8,    /* InfiniBand's reasons: no such service */
+	CM_REJECT_GIVEN_UP = 4,  /* InfiniBand's reasons: the asking side's time is over */
+	CM_REJECT_NOBODY = 8,    /* no such service */
 	CM_REJECT_CONSUMER = 28, /* the program's */
 	CM_REJECT_VENDOR = 35,   /* vendor's options are not supported */
 };

@@ -255,6 +255,25 @@ Test(cm_connect, a_reply_may_be_rejected)
 	meeting_close(&m);
 }
 
+/* As with the kernel's, whose side that asks says so when it gives up. */
+Test(cm_connect, a_reply_that_nobody_waits_for_is_rejected)
+{
+	struct rdma_conn_param param = { .qp_num = 1 };
+	struct rdma_cm_event *event;
+	struct meeting m;
+
+	meeting_open(&m);
+	cr_assert_eq(rdma_connect(m.asks, &param), 0);
+	m.answers = meeting_expect(&m, RDMA_CM_EVENT_CONNECT_REQUEST, NULL);
+	cr_assert_eq(rdma_destroy_id(m.asks), 0);
+	m.asks = NULL;
+	cr_assert_eq(rdma_accept(m.answers, &param), 0);
+	cr_assert_eq(meeting_expect(&m, RDMA_CM_EVENT_REJECTED, &event), m.answers);
+	cr_assert_eq(event->status, 4);
+	cr_assert_eq(rdma_ack_cm_event(event), 0);
+	meeting_close(&m);
+}
+
 /* Also those that are made while the number is still sought. */
 Test(cm_connect, requests_come_in_the_order_in_which_they_were_made)
 {
