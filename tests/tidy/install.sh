@@ -61,6 +61,11 @@ emurun_checks_where_it_is_installed() {
 	"$work/prefix/bin/emurun" --check --allow-none true && "$work/prefix/bin/emurun" emu_report --help
 }
 
+emurun_explores_where_it_is_installed() {
+	"$work/prefix/bin/emurun" --explore 1 true 2>&1 | tee "$work/says"
+	grep -q 'no process of the command opened the NIC' "$work/says"
+}
+
 emurun_has_devices_where_it_is_installed() {
 	"$work/prefix/bin/emurun" --hmem cuda python3 -c 'from ctypes import CDLL; print(CDLL("libcuda.so.1").cuInit(0))' |
 		tee "$work/says"
@@ -137,6 +142,7 @@ succeeds is_where_libfabric_looks
 succeeds installs_below_a_prefix
 succeeds emurun_runs_what_is_installed
 succeeds emurun_checks_where_it_is_installed
+succeeds emurun_explores_where_it_is_installed
 succeeds emurun_has_devices_where_it_is_installed
 succeeds emurun_has_verbs_where_it_is_installed
 succeeds emu_perf_runs_where_it_is_installed

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# runs_explored.py - emurun --explore and --replay with programs that rely on too much, their right twins, and what goes wrong
+# before: runs_explored.py EXPLORE_ORDERS. In the environment of runner.sh.
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, os.path.join(os.environ["EMU_SOURCE_DIR"], "tests/verdict"))
+from records import EMURUN, has, main, same  # noqa: E402
+
+ORDERS = os.path.abspath(sys.argv[1])
+RUNS = 200  # about one in six fails of each wrong program
+HANG_S = 5
+for variable in ("FI_EMU_FAULT", "FI_EMU_ORDER"):
+    os.environ.pop(variable, None)
+
+
+def run(folder, *words, **keys):
+    return subprocess.run((EMURUN,) + words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True,
+                          errors="replace", check=False, timeout=500, cwd=folder.path, **keys)
+
+
+def told(answer):
+    """The status and the last line, without the program's name."""
+    return answer.returncode, answer.stderr.splitlines()[-1].replace("emurun: ", "", 1)
+
+
+def shrunk(answer):
+    """The sentences of the shrunk plan."""
+    rest = answer.stderr[answer.stderr.index("shrunk by"):]
+    return rest[:rest.index("runs failed")]
+
+
+def found(folder, case, *words, what):
+    """It fails, says how, by which seed, and what it takes; its plan and its seed make it fail again."""
+    answer = run(folder, "--explore", str(RUNS), *words, ORDERS, case)
+    assert answer.returncode == 86, answer.stderr
+    sentences = shrunk(answer)
+    assert re.search(what, sentences), answer.stderr
+    assert len(sentences.splitlines()) <= 5, sentences
+    seed = re.search(r"^emurun: seed (\d+), ", answer.stderr, re.M).group(1)
+    again = run(folder, "--replay", seed, *words, ORDERS, case)
+    same(again.returncode, 86)
+    assert re.search(r"[1-5] of 5 runs failed", again.stderr), again.stderr
+    return answer
+
+
+def data_behind_a_flag_without_order(folder):
+    answer = found(folder, "flag", what="acknowledged .* before the bytes are seen|no order that was asked for")
+    has(answer.stderr, "it ended with status 1")
+    has(answer.stderr, "is not written")  # what the program said
+
+
+def a_plan_stays_for_use_by_hand(folder):
+    answer = run(folder, "--explore", str(RUNS), ORDERS, "told")
+    same(answer.returncode, 86)
+    words = shlex.split(re.search(r"^emurun: by hand: (.*)$", answer.stderr, re.M).group(1))
+    settings = dict(word.split("=", 1) for word in words[:words.index("emurun")])
+    same(os.path.dirname(settings["FI_EMU_FAULT"]), os.path.realpath(folder.path))
+    same(words[words.index("emurun") + 1:], [ORDERS, "told"])
+    failed = [run(folder, *words[words.index("emurun") + 1:], env=dict(os.environ, **settings)).returncode for _ in range(20)]
+    assert set(failed) - {0}, failed
+
+
+def a_completion_taken_for_delivery(folder):
+    found(folder, "told", what="acknowledged .* before the bytes are seen")
+
+
+def right_twins_pass(folder):
+    for case in ("flag-asked", "told-asked"):
+        answer = run(folder, "--explore", "60", ORDERS, case)
+        same((case, answer.returncode, answer.stderr if answer.returncode else ""), (case, 0, ""))
+        has(answer.stderr, "60 runs ended well")
+        for kind in ("requests pass one another", "writes are seen after they are acknowledged", "receivers are not ready"):
+            assert re.search(rf"in [1-9]\d* of 60 runs: {kind}", answer.stderr), answer.stderr
+    same([name for name in os.listdir(folder.path) if name.startswith("explore-")], [])
+
+
+def right_twins_pass_in_checked_mode(folder):
+    answer = run(folder, "--explore", "5", "--check", ORDERS, "told-asked")
+    same((answer.returncode, answer.stderr if answer.returncode else ""), (0, ""))
+
+
+def a_hang_by_order(folder):
+    answer = run(folder, "--explore", str(RUNS), "--timeout", str(HANG_S), ORDERS, "messages")
+    same(answer.returncode, 86)
+    has(answer.stderr, f"it had not ended after {HANG_S} s")
+    assert re.search("message|request", shrunk(answer)), answer.stderr
+
+
+def minutes_pass(folder):
+    answer = run(folder, "--explore", "1m", ORDERS, "flag")  # which fails long before
+    same(answer.returncode, 86)
+
+
+def what_checked_mode_finds_is_a_failure(folder):
+    """A program that is refused something undisturbed is not explored."""
+    answer = run(folder, "--explore", "3", "--check", "fi_info", "-p", "emu")
+    same(answer.returncode, 2)
+    has(answer.stderr, "the command fails without any disturbance: emurun --check had something to report")
+
+
+def fails_undisturbed(folder):
+    same(told(run(folder, "--explore", "3", "sh", "-c", "exit 3")),
+         (2, "the command fails without any disturbance: it ended with status 3; nothing was explored"))
+    same(told(run(folder, "--explore", "3", "no-such-program")),
+         (2, "the command fails without any disturbance: it ended with status 127; nothing was explored"))
+    same(told(run(folder, "--replay", "3", "--timeout", "1", "sh", "-c", "read -r line <>/dev/tcp || sleep 60")),
+         (2, "the command fails without any disturbance: it had not ended after 1 s; nothing was explored"))
+
+
+def opens_no_nic(folder):
+    same(told(run(folder, "--explore", "3", "true")),
+         (2, "no process of the command opened the NIC: there is nothing to disturb"))
+
+
+def output_that_differs(folder):
+    count = ('"$0" told-asked; echo x >>runs; echo "$(($(wc -l <runs) / 4))"', ORDERS)
+    answer = run(folder, "--explore", "9", "sh", "-c", *count)
+    same(answer.returncode, 0)
+    os.remove(os.path.join(folder.path, "runs"))
+    answer = run(folder, "--explore", "9", "--same-output", "sh", "-c", *count)
+    same(answer.returncode, 86)
+    has(answer.stderr, "run 2 failed: its output was not that of the undisturbed run")
+    os.remove(os.path.join(folder.path, "runs"))
+    same(told(run(folder, "--explore", "9", "--same-output", "sh", "-c", '"$0" told-asked; echo $$', ORDERS))[1],
+         "a second undisturbed run failed: its output was not that of the undisturbed run; nothing was explored")
+
+
+def wrong_arguments(folder):
+    for words, sentence in (
+            (("--explore", "0"), "--explore takes a number of runs, such as 100, or of minutes, such as 5m, and not `0'"),
+            (("--explore", "5s"), "--explore takes a number of runs, such as 100, or of minutes, such as 5m, and not `5s'"),
+            (("--replay", "x"), "--replay takes a whole number from 1 to 2000000000, and not `x'"),
+            (("--explore", "1", "--timeout", "0"), "--timeout takes a whole number from 1 to 1000000, and not `0'"),
+            (("--explore", "1", "--replay", "2"), "--explore and --replay do not go together"),
+            (("--same-output",), "--same-output and --timeout go with --explore or --replay"),
+            (("--explore", "1", "--report", "a.json"),
+             "--report is of one run, and --explore has many: give it with the plan of the run that failed")):
+        same(told(run(folder, *words, "touch", "ran")), (2, sentence))
+    same(told(run(folder, "--explore", "1", "touch", "ran", env=dict(os.environ, FI_EMU_FAULT="x"))),
+         (2, "FI_EMU_FAULT is set, and --explore makes plans of its own"))
+    same(told(run(folder, "--explore")), (2, "--explore takes a number"))
+    same(os.path.exists(os.path.join(folder.path, "ran")), False)
+
+
+def a_signal_ends_all(folder):
+    ready, wait = os.pipe()
+    script = f'echo $$ >&{wait}; read -r line <"$0"'
+    fifo = os.path.join(folder.path, "fifo")
+    os.mkfifo(fifo)
+    with subprocess.Popen((EMURUN, "--explore", "3", "sh", "-c", script, fifo), pass_fds=(wait,), stderr=subprocess.PIPE,
+                          env=dict(os.environ, TMPDIR=folder.path)) as process:
+        os.close(wait)
+        pid = int(os.read(ready, 20) or 0)
+        process.terminate()
+        process.wait()
+    same((process.returncode, sorted(os.listdir(folder.path))), (128 + 15, ["fifo"]))
+    same(os.path.exists(f"/proc/{pid}"), False)
+    os.close(ready)
+
+
+main([value for name, value in list(globals().items()) if callable(value) and getattr(value, "__module__", "") == "__main__" and
+      name not in ("run", "told", "shrunk", "found")])

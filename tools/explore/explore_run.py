@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: BSD-2-Clause
+# explore_run.py - one run of the command under a plan: its time, how it ended, and what it said.
+import json
+import os
+import signal
+import subprocess
+import time
+
+CHECKED = 86  # emurun --check: something was refused, misused or leaked
+GRACE_S = 5
+
+
+class Outcome:
+    """How a run ended. `failure`: None, or what failed; two that are equal are the same failure."""
+
+    def __init__(self, failure, hung, seconds):
+        self.failure, self.hung, self.seconds = failure, hung, seconds
+
+
+class Runner:
+    """Runs the command, in a process group of its own, without input. `folder` is private."""
+
+    def __init__(self, emurun, words, command, folder):
+        self.start = [emurun] + words + command
+        self.checked = any(word in ("--check", "--expect", "--no-checked", "--allow-none") for word in words)
+        self.folder = folder
+        self.limit = None  # seconds until a run is a hang; None: none
+        self.wanted = None  # the output that a run should have; None: any
+        self.group = None
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def said(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def end_group(self):
+        """All that the command started and that still runs, which would disturb the next run."""
+        if self.group is None:
+            return
+        try:
+            os.killpg(self.group.pid, signal.SIGTERM)
+            self.group.wait(timeout=GRACE_S)
+            os.killpg(self.group.pid, signal.SIGKILL)
+        except subprocess.TimeoutExpired:
+            os.killpg(self.group.pid, signal.SIGKILL)
+            self.group.wait()
+        except ProcessLookupError:
+            self.group.wait()
+        self.group = None
+
+    def run(self, settings, words=()):
+        """Under these variables, and with further options of emurun's."""
+        environment = dict(os.environ, **settings)
+        start = self.start[:1] + list(words) + self.start[1:]
+        before = time.monotonic()
+        with open(self.path("out"), "wb") as out, open(self.path("err"), "wb") as err:
+            self.group = subprocess.Popen(start, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment,
+                                          start_new_session=True, close_fds=False)
+            try:
+                status = self.group.wait(timeout=self.limit)
+            except subprocess.TimeoutExpired:
+                status = None
+            finally:
+                self.end_group()
+        return Outcome(self.judge(status), status is None, time.monotonic() - before)
+
+    def judge(self, status):
+        if status is None:
+            return f"it had not ended after {self.limit:g} s"
+        if status < 0:
+            return f"it was killed by {signal.Signals(-status).name}"
+        if status > 128:
+            return f"it ended with status {status}, as by signal {status - 128}"
+        if status == CHECKED and self.checked:
+            return "emurun --check had something to report"
+        if status:
+            return f"it ended with status {status}"
+        if self.wanted is not None and self.said("out") != self.wanted:
+            return "its output was not that of the undisturbed run"
+        return None
+
+    def undisturbed(self):
+        """The first run, and what its processes that opened a NIC were: a list of personalities; None: not known."""
+        report = self.path("undisturbed.json")
+        if self.checked:
+            outcome = self.run({}, ("--report", report))
+            try:
+                with open(report, encoding="utf-8") as file:
+                    heads = json.load(file)["processes"]
+            except (OSError, ValueError, KeyError):
+                return outcome, None  # as where another emurun --check has the records
+        else:
+            records = self.path("records")
+            os.mkdir(records)
+            outcome = self.run({"FI_EMU_REPORT": records})
+            heads = []
+            for name in os.listdir(records):
+                with open(os.path.join(records, name), encoding="utf-8", errors="replace") as file:
+                    heads.append(head_of(file.readline()))
+        return outcome, [head.get("personality") for head in heads]
+
+
+def head_of(line):
+    try:
+        head = json.loads(line)
+    except ValueError:
+        return {}
+    return head if isinstance(head, dict) else {}
