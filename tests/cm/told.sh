@@ -14,6 +14,10 @@ has an_event_is_not_acknowledged "$dir/out" 'object-open: an event of rdma_cm is
 has where_it_was_read_is_told "$dir/out" "unacked\.c:$line in main"
 has an_id_is_not_destroyed "$dir/out" 'object-open: an id of rdma_cm is open at exit: rdma_destroy_id was not called'
 has a_channel_is_not_destroyed "$dir/out" 'object-open: an event channel is open at exit: rdma_destroy_event_channel was not called'
+"$emurun" --check "$unacked" many >"$dir/out" 2>&1
+line=$(grep -n 'ids here' "$EMU_SOURCE_DIR/tests/cm/unacked.c" | cut -d: -f1)
+has thousands_of_ids_are_told_at_once "$dir/out" 'counted    5,000 times'
+has where_they_were_made_is_told "$dir/out" "unacked\.c:$line in main"
 "$emurun" --check "$unacked" end >"$dir/out" 2>&1
 echo "$?" >"$dir/status"
 has nothing_is_told_of_what_has_ended "$dir/status" '^0$'

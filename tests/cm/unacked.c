@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* unacked.c - a program that leaves an event and an id as they are: unacked [end], which does not. */
+/* unacked.c - a program that leaves an event and an id as they are: unacked [end], which does not; unacked many, which leaves
+ * thousands of ids. */
 #include <arpa/inet.h>
 #include <rdma/rdma_cma.h>
+#include <string.h>
 
 int main(int argc, char **argv)
 {
@@ -13,7 +15,10 @@ int main(int argc, char **argv)
 	if (!channel || rdma_create_id(channel, &id, NULL, RDMA_PS_TCP) ||
 	    rdma_resolve_addr(id, NULL, (struct sockaddr *)&at, 1000) || rdma_get_cm_event(channel, &event)) /* event here */
 		return 1;
-	if (argc > 1 && argv[1]) {
+	for (int i = 0; argc > 1 && !strcmp(argv[1], "many") && i < 5000; i++)
+		if (rdma_create_id(channel, &id, NULL, RDMA_PS_TCP)) /* ids here */
+			return 1;
+	if (argc > 1 && !strcmp(argv[1], "end")) {
 		if (rdma_ack_cm_event(event) || rdma_destroy_id(id))
 			return 1;
 		rdma_destroy_event_channel(channel);
