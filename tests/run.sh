@@ -65,7 +65,7 @@ declare -A NIGHTLY=(
 	[brief]='unit_.*_stress'
 )
 NIGHTLY[release]+='|mpi-(.*-8|locks-(lax|on_demand)|hpcc|mpi4py.*)|clients-(.*-lax|mpich-windows-strict)|docker|cluster-containers'
-NIGHTLY[release]+='|(pyverbs|verbs-clients)-whole|verbs-crates|lab_(first|tries)|bench_(grow|tiny_core|sweep_.*)'
+NIGHTLY[release]+='|(pyverbs|verbs-clients|explore-runs)-whole|verbs-crates|lab_(first|tries)|bench_(grow|tiny_core|sweep_.*)'
 NIGHTLY[asan]+='|docker_.*|wireshark-.*|trace_page|cluster-hosts|sim_in_order|verbs-(clients|hosts|ucx)|pyverbs-core'
 AT_A_TIME=4			# tests: many wait more than they compute
 ORDINARY=65534			# uid and gid of the ordinary user

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # runs_explored.py - emurun --explore and --replay with programs that rely on too much, their right twins, and what goes wrong
-# before: runs_explored.py EXPLORE_ORDERS. In the environment of runner.sh.
+# before: runs_explored.py EXPLORE_ORDERS [whole]. In the environment of runner.sh.
 import os
 import re
 import shlex
@@ -163,5 +163,7 @@ def a_signal_ends_all(folder):
     os.close(ready)
 
 
+LONG = ("a_plan_stays_for_use_by_hand", "a_completion_taken_for_delivery", "right_twins_pass_in_checked_mode", "a_hang_by_order",
+        "minutes_pass")
 main([value for name, value in list(globals().items()) if callable(value) and getattr(value, "__module__", "") == "__main__" and
-      name not in ("run", "told", "shrunk", "found")])
+      name not in ("run", "told", "shrunk", "found") and (name in LONG) == ("whole" in sys.argv)])
