@@ -196,6 +196,20 @@ Test(verbs_xrc, refused)
 	close_all();
 }
 
+/* It has no receives for queue pairs that name it when they are made. */
+Test(verbs_xrc, a_queue_of_a_domain_is_no_other_type_s)
+{
+	struct ibv_qp_init_attr init = { .qp_type = IBV_QPT_RC, .cap = { 1, 1, 1, 1, 0 } };
+
+	open_all();
+	init.send_cq = init.recv_cq = pair.cq[0];
+	init.srq = srq;
+	errno = 0;
+	cr_assert_null(ibv_create_qp(pair.verbs.pd, &init));
+	cr_assert_eq(errno, EINVAL);
+	close_all();
+}
+
 /* The queue goes while receives are posted there, and one has completed that nobody has polled. */
 Test(verbs_xrc, the_queue_goes_first)
 {

@@ -154,6 +154,8 @@ static int check_init(struct ibv_context *context, const struct ibv_qp_init_attr
 		return vb_refuse(EINVAL, CALL, "send_cq is no completion queue of this context.");
 	if (!(kind->lacks & VB_QP_RECEIVES) && attr->srq && !vb_srq_is_of(attr->srq, context))
 		return vb_refuse(EINVAL, CALL, "srq is no shared receive queue of this context.");
+	if (!(kind->lacks & VB_QP_RECEIVES) && attr->srq && vb_srq_of(attr->srq)->xrcd) /* as the kernel does */
+		return vb_refuse(EINVAL, CALL, "srq is one of XRC, which XRC_RECV queue pairs take by number.");
 	if (!(kind->lacks & VB_QP_RECEIVES) && !vb_cq_is_of(attr->recv_cq, context))
 		return vb_refuse(EINVAL, CALL, "recv_cq is no completion queue of this context.");
 	cap = cap_of(kind, attr);
