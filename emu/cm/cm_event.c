@@ -29,7 +29,14 @@ static struct told_event *event_of_told(const struct vb_cm_told *told)
 	return event;
 }
 
-/* Without memory for an event nothing is told. */
+/* Both sides may leave at a time, and the peer end besides. */
+static bool is_end(const struct told_event *event)
+{
+	return event->kind == VB_CM_HEARD || event->kind == VB_CM_GONE ||
+	       (event->kind == VB_CM_SAID && event->said.kind == WIRE_RDMA_LEAVE);
+}
+
+/* Without memory for an event nothing is told. The end is told once: a channel that is readable has an event. */
 bool cm_connection_told(void *owner, const struct vb_cm_told *told)
 {
 	struct cm_id *id = owner;
@@ -39,7 +46,7 @@ bool cm_connection_told(void *owner, const struct vb_cm_told *told)
 		return false;
 	event->id = id;
 	event->link.told = &id->told;
-	if (!cm_plan_told(event, id)) {
+	if (!cm_plan_told(event, id) || (is_end(event) && atomic_exchange(&id->end_told, true))) {
 		free(event);
 		return true;
 	}
@@ -256,13 +263,17 @@ static bool told_end(struct told_event *event, struct cm_id *id)
 	else if (id->state == ID_CONNECTED || id->state == ID_ANSWERED || id->state == ID_ACCEPTED)
 		fill(event, &id->id, RDMA_CM_EVENT_DISCONNECTED, 0);
 	else
-		return false;
+		goto none;
 	cm_enter(id, ID_OVER);
 	if (event->pub.event == RDMA_CM_EVENT_UNREACHABLE)
 		cm_qp_err(id);
 	else
 		(void)cm_tell(id, RDMA_CM_EVENT_TIMEWAIT_EXIT, 0);
 	return true;
+
+none:
+	atomic_store(&id->end_told, false); /* there is no connection yet, which may end again */
+	return false;
 }
 
 static bool told_word(struct told_event *event, struct cm_id *id)

@@ -104,6 +104,7 @@ struct cm_id {
 	uint8_t responder_resources, initiator_depth, retry_count, rnr_retry_count;
 	bool leaves; /* LEAVE was said */
 	bool asked_with_qp;
+	atomic_bool end_told;      /* the end of the connection waits in the channel, or was read */
 	bool heard_up, heard_down; /* what the device has told of the connection; for plans, with the driver role */
 	uint8_t tos, ack_timeout;
 	bool has_ack_timeout, reuse, afonly;

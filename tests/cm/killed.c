@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <criterion/criterion.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
@@ -89,6 +90,75 @@ Test(cm_killed, the_peer_is_told)
 	cr_assert_eq(meeting_expect(&m, RDMA_CM_EVENT_DISCONNECTED, NULL), m.asks);
 	rdma_destroy_qp(m.asks);
 	cr_assert_eq(rdma_destroy_id(m.asks), 0);
+	rdma_destroy_event_channel(m.channel);
+}
+
+/* In a process of its own, which leaves each connection as soon as there is one. */
+static void leaves_at_once(int fd)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET };
+	struct rdma_cm_event *event;
+	struct meeting m;
+	uint16_t number;
+
+	listen_at(&m, (struct sockaddr *)&at);
+	number = rdma_get_src_port(m.listens);
+	cr_assert_eq(write(fd, &number, sizeof(number)), (ssize_t)sizeof(number));
+	while (!rdma_get_cm_event(m.channel, &event)) {
+		enum rdma_cm_event_type type = event->event;
+		struct rdma_cm_id *id = event->id;
+
+		rdma_ack_cm_event(event);
+		if (type == RDMA_CM_EVENT_CONNECT_REQUEST) {
+			meeting_give_qp(id);
+			cr_assert_eq(rdma_accept(id, NULL), 0);
+		} else if (type == RDMA_CM_EVENT_ESTABLISHED) {
+			cr_assert_eq(rdma_disconnect(id), 0);
+		}
+	}
+}
+
+static void take_now(struct meeting *m, enum rdma_cm_event_type type)
+{
+	struct pollfd look = { .fd = m->channel->fd, .events = POLLIN };
+
+	cr_assert_eq(poll(&look, 1, 60000), 1);
+	meeting_expect(m, type, NULL);
+}
+
+/* Each side is told once, and the descriptor of its channel is readable for nothing else. */
+Test(cm_killed, both_leave_at_a_time)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct meeting m = { 0 };
+	int pipes[2], status;
+	pid_t child;
+
+	cr_assert_eq(pipe(pipes), 0);
+	child = fork();
+	if (!child) {
+		leaves_at_once(pipes[1]);
+		_exit(1);
+	}
+	cr_assert_eq(read(pipes[0], &at.sin_port, sizeof(at.sin_port)), (ssize_t)sizeof(at.sin_port));
+	m.channel = rdma_create_event_channel();
+	cr_assert_eq(fcntl(m.channel->fd, F_SETFL, O_NONBLOCK), 0);
+	for (int i = 0; i < 30; i++) {
+		cr_assert_eq(rdma_create_id(m.channel, &m.asks, NULL, RDMA_PS_TCP), 0);
+		cr_assert_eq(rdma_resolve_addr(m.asks, NULL, (struct sockaddr *)&at, TIMEOUT_MS), 0);
+		take_now(&m, RDMA_CM_EVENT_ADDR_RESOLVED);
+		cr_assert_eq(rdma_resolve_route(m.asks, TIMEOUT_MS), 0);
+		take_now(&m, RDMA_CM_EVENT_ROUTE_RESOLVED);
+		meeting_give_qp(m.asks);
+		cr_assert_eq(rdma_connect(m.asks, NULL), 0);
+		take_now(&m, RDMA_CM_EVENT_ESTABLISHED);
+		cr_assert_eq(rdma_disconnect(m.asks), 0);
+		take_now(&m, RDMA_CM_EVENT_DISCONNECTED);
+		take_now(&m, RDMA_CM_EVENT_TIMEWAIT_EXIT);
+		rdma_destroy_qp(m.asks); /* the id stays: what comes late comes while the next one connects */
+	}
+	cr_assert_eq(kill(child, SIGKILL), 0);
+	cr_assert_eq(waitpid(child, &status, 0), child);
 	rdma_destroy_event_channel(m.channel);
 }
 
