@@ -58,9 +58,16 @@ static uint8_t data_flags(const struct op *op)
 }
 
 /* Is what the peer may hold back to be seen before the op is done (WIRE-191)? */
-static uint8_t settles(const struct session *session, const struct op *op)
+static inline uint8_t settles(const struct session *session, const struct op *op)
 {
 	return unlikely(op->flags & (POST_FENCE | POST_DELIVERED)) && session->peer_holds ? WIRE_F_SETTLES : 0;
+}
+
+/* Those that few writes have. */
+static __attribute__((noinline, cold)) uint8_t rare_flags(const struct op *op)
+{
+	return (op->flags & POST_COMMIT ? WIRE_F_COMMIT : 0) | (op->flags & POST_TAGGED ? WIRE_F_TAGGED : 0) |
+	       (op->flags & POST_CQ_DATA ? data_flags(op) : 0) | settles(op->session, op);
 }
 
 /* The frame's head and body: the op's next `payload` bytes. */
@@ -72,8 +79,7 @@ static void put_write(struct requester *req, struct conn *conn, struct op *op, v
 
 	op_number(req, op);
 	if (unlikely(op->flags & (POST_COMMIT | POST_TAGGED | POST_CQ_DATA | POST_FENCE | POST_DELIVERED))) {
-		flags |= (op->flags & POST_COMMIT ? WIRE_F_COMMIT : 0) | (op->flags & POST_TAGGED ? WIRE_F_TAGGED : 0) |
-			 (op->flags & POST_CQ_DATA ? data_flags(op) : 0) | settles(op->session, op);
+		flags |= rare_flags(op);
 		cq_data = op->flags & POST_CQ_DATA ? op->cq_data : 0;
 	}
 	conn_frame_end(conn, wire_put_write(at, flags, payload, op->last_seq, &to, op->length - op->moved, cq_data));

@@ -44,6 +44,7 @@ bool requester_verdict(struct session *session, uint64_t number, uint64_t ref, b
 	if (number != req->verdict_seen + 1 || ref >= req->next_seq)
 		return false;
 	req->verdict_seen = number;
+	session->rsp.due |= number - req->verdict_said >= ACK_REQUESTS ? DUE_ACK : 0;
 	session_got_on(session);
 	session_owe(session);
 	return true;

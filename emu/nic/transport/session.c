@@ -177,8 +177,6 @@ void session_owe(struct session *session)
 	struct responder *rsp = &session->rsp;
 
 	nic_role(session->ep->nic);
-	if (session->req.verdict_seen - session->req.verdict_said >= ACK_REQUESTS)
-		rsp->due |= DUE_ACK;
 	if (session->conn && (rsp->owed_requests >= ACK_REQUESTS || rsp->owed_bytes >= ACK_BYTES || rsp->due & DUE_ACK)) {
 		rsp->ack_now = true;
 		conn_busy(session->conn);
