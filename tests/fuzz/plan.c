@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	char why[256] = "";
 
 	if (fault_read_text((const char *)data, size, &plan, why, sizeof(why))) {
-		FUZZ_CHECK(plan.rules && plan.rules <= LIMIT_FAULT_RULES);
+		FUZZ_CHECK(plan.rules <= LIMIT_FAULT_RULES);
 		ask(&plan);
 	} else {
 		FUZZ_CHECK(*why);
