@@ -47,7 +47,7 @@ static void target(struct lab *lab)
 	lab_tell(lab, &mine, sizeof(mine));
 	if (lab_wait_a_while(lab, &wc)) {
 		printf("target has: %s\n", message(in));
-		strcpy(out->addr, "to whom it concerns");
+		strcpy(out->addr, "it is this one");
 		/* HOLE: make an address handle of the completion, send_to() the queue pair that it names, and destroy it. */
 	} else {
 		printf("target has nothing\n");
@@ -71,7 +71,7 @@ static void initiator(struct lab *lab)
 	path.grh.dgid = peer.gid;
 	ah = NEED(ibv_create_ah(lab->pd, &path));
 	post_receive(lab, in, ROOM); /* BUG: as above */
-	strcpy(out->addr, "to whom do I speak?");
+	strcpy(out->addr, "which queue pair is this?");
 	send_to(lab, ah, peer.qpn, out);
 	if (lab_wait_a_while(lab, &wc))
 		printf("initiator has: %s\n", message(in));

@@ -49,7 +49,7 @@ static void target(struct lab *lab)
 	if (lab_wait_a_while(lab, &wc)) {
 		printf("target has: %s\n", message(in));
 		ah = NEED(ibv_create_ah_from_wc(lab->pd, &wc, in->addr, 1));
-		strcpy(out->addr, "to whom it concerns");
+		strcpy(out->addr, "it is this one");
 		send_to(lab, ah, wc.src_qp, out);
 		MUST(ibv_destroy_ah(ah));
 	} else {
@@ -74,7 +74,7 @@ static void initiator(struct lab *lab)
 	path.grh.dgid = peer.gid;
 	ah = NEED(ibv_create_ah(lab->pd, &path));
 	post_receive(lab, in, GRH + ROOM);
-	strcpy(out->addr, "to whom do I speak?");
+	strcpy(out->addr, "which queue pair is this?");
 	send_to(lab, ah, peer.qpn, out);
 	if (lab_wait_a_while(lab, &wc))
 		printf("initiator has: %s\n", message(in));
