@@ -346,7 +346,7 @@ const char *target_write_end(struct conn *conn, enum wire_status status)
 	const struct wire_head *head = &conn->in.head;
 	const char *broken = NULL;
 
-	if (unlikely(conn->in.own != NULL))
+	if (unlikely(conn->in.sink == SINK_OWN))
 		write_held(conn, status);
 	if (conn->in.fault && conn->in.why.cause == REFUSAL_NONE)
 		write_refuse(conn, REFUSAL_NOT_BACKED);
