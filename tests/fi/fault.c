@@ -162,6 +162,34 @@ static int judged(const char *text)
 	return err;
 }
 
+/* FI_EMU_ORDER puts rules of its own behind those of the plan. */
+Test(fi_fault, no_room_for_an_order)
+{
+	static char text[64 * 40];
+	struct want want = { 0 };
+	struct fid_fabric *fabric;
+	struct fid_domain *domain;
+	struct fi_info *info;
+	int log = world_catch_log("warn");
+
+	world_need_emu();
+	for (int i = 0; i < 62; i++)
+		sprintf(text + strlen(text), "[r%d]\nfault = latency\nwait = 1us\n", i);
+	plan(text);
+	setenv("FI_EMU_ORDER", "weak", 1);
+	RC(0, world_getinfo(&want, world_hints(&want), &info));
+	RC(0, fi_fabric(info->fabric_attr, &fabric, NULL));
+	world_logged(log);
+	RC(-FI_EINVAL, fi_domain(fabric, info, &domain, NULL));
+	cr_assert(strstr(world_logged(log), "has no room for its rules"));
+	setenv("FI_EMU_ORDER", "rc", 1); /* which has one rule */
+	RC(0, fi_domain(fabric, info, &domain, NULL));
+	RC(0, fi_close(&domain->fid));
+	RC(0, fi_close(&fabric->fid));
+	fi_freeinfo(info);
+	unsetenv("FI_EMU_ORDER");
+}
+
 /* Up to LIMIT_FAULT_RULES rules, lines as long as the parser takes them whole, and words as long as any that means something. */
 Test(fi_fault, bounds_of_plans)
 {

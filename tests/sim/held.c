@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "emu/nic/device/nic_impl.h"
 #include "emu/nic/faults/fault_plan.h"
 #include "tests/sim/harness/bed.h"
 
@@ -57,16 +58,8 @@ static void stage_end(struct stage *stage)
 /* Posts it, and waits for its completion. */
 static struct job *finish(struct stage *stage, enum op_kind kind, uint64_t place, uint32_t flags)
 {
-	struct party *from = stage->bed.party[0];
-	struct job *job;
+	struct job *job = bed_post(&stage->bed, kind, stage->target, place * BYTES, BYTES, flags);
 
-	if (kind == OP_SEND)
-		job = job_message(from, stage->bed.party[1], BYTES, POST_COMPLETE | flags, 1);
-	else if (kind == OP_ATOMIC)
-		job = job_atomic(from, stage->target, JOB_SUM, place * BYTES, 64, POST_COMPLETE | flags, 1);
-	else
-		job = job_rma(from, stage->target, kind, place * BYTES, BYTES, POST_COMPLETE | flags, 1);
-	cr_assert(job && !job_post(job));
 	model_pass(stage->bed.model, LATE / 8);
 	cr_assert(job->done && !job->failed);
 	return job;
@@ -237,6 +230,29 @@ Test(sim_held, in_pieces)
 		cr_assert(is_seen(&stage, write));
 	}
 	cr_assert(seen_partly && earlier_last);
+	stage_end(&stage);
+}
+
+/* Past the bound writes are seen at once, and none is lost. */
+Test(sim_held, no_more_than_the_bound)
+{
+	enum { WRITES = 6, LONG = 1 << 20 };
+	struct job *writes[WRITES];
+	struct region *target;
+	struct stage stage;
+	struct nic *nic;
+
+	stage_open(&stage, 0);
+	nic = stage.bed.party[1]->node->nic;
+	target = region_open(stage.bed.party[1], (uint64_t)WRITES * LONG, 1, BED_BOTH, false, 0);
+	for (uint64_t i = 0; i < WRITES; i++) {
+		writes[i] = bed_post(&stage.bed, OP_WRITE, target, i * LONG, LONG, 0);
+		model_pass(stage.bed.model, LATE / 16);
+		cr_assert(writes[i]->done && nic->held_bytes <= LIMIT_HELD, "write %zu", (size_t)i);
+	}
+	cr_assert_gt(nic->held_bytes, LIMIT_HELD - LONG);
+	model_pass(stage.bed.model, LATE);
+	cr_assert_eq(nic->held_bytes, 0);
 	stage_end(&stage);
 }
 

@@ -43,17 +43,7 @@ static void stage_end(struct stage *stage)
 
 static struct job *post(struct stage *stage, enum op_kind kind, uint64_t place, uint32_t flags)
 {
-	struct party *from = stage->bed.party[0];
-	struct job *job;
-
-	if (kind == OP_SEND)
-		job = job_message(from, stage->bed.party[1], BYTES, POST_COMPLETE | flags, 1);
-	else if (kind == OP_ATOMIC)
-		job = job_atomic(from, stage->target, JOB_SUM, place * BYTES, 64, POST_COMPLETE | flags, 1);
-	else
-		job = job_rma(from, stage->target, kind, place * BYTES, BYTES, POST_COMPLETE | flags, 1);
-	cr_assert(job && !job_post(job));
-	return job;
+	return bed_post(&stage->bed, kind, stage->target, place * BYTES, BYTES, flags);
 }
 
 /* Two kinds, and what keeps the second of them behind the first. The atomics return nothing. */

@@ -14,6 +14,23 @@ void bed_open(struct bed *bed, uint64_t seed, int parties, const struct nic_conf
 	bed_meet(bed);
 }
 
+struct job *bed_post(struct bed *bed, enum op_kind kind, struct region *target, uint64_t offset, uint64_t length, uint32_t flags)
+{
+	struct party *from = bed->party[0];
+	struct job *job;
+	int rc;
+
+	if (kind == OP_SEND)
+		job = job_message(from, bed->party[1], length, POST_COMPLETE | flags, 1);
+	else if (kind == OP_ATOMIC)
+		job = job_atomic(from, target, JOB_SUM, offset, 64, POST_COMPLETE | flags, 1);
+	else
+		job = job_rma(from, target, kind, offset, length, POST_COMPLETE | flags, 1);
+	rc = job ? job_post(job) : -1;
+	WORLD_CHECK(bed->world, !rc, "an op of kind %d was not posted: %d", kind, rc);
+	return job;
+}
+
 void bed_meet(struct bed *bed)
 {
 	struct model *model = bed->model;

@@ -19,6 +19,9 @@ enum { BED_BOTH = MR_REMOTE_READ | MR_REMOTE_WRITE };
 /* The seed may be overridden by SIM_SEED. Either config may be NULL. */
 void bed_open(struct bed *bed, uint64_t seed, int parties, const struct nic_config *nic, const struct party_config *party);
 void bed_close(struct bed *bed);
+/* Posts, from the first party to the second: an atomic is a sum of 64 bytes that returns nothing. `target` and `offset` are not for
+ * messages. */
+struct job *bed_post(struct bed *bed, enum op_kind kind, struct region *target, uint64_t offset, uint64_t length, uint32_t flags);
 /* Every party with an endpoint knows all others. */
 void bed_meet(struct bed *bed);
 
