@@ -114,8 +114,10 @@ static void side_run(unsigned side)
 	drawn = side + 1;
 	lines_close(side);
 	race_open();
-	race_meet();
-	race_this->run();
+	for (unsigned round = 0; round < RACE_ROUNDS; round++) {
+		race_meet();
+		race_this->run(round);
+	}
 	race_meet();
 	race_close();
 	exit(0);
@@ -154,12 +156,14 @@ int main(int argc, char **argv)
 {
 	bool all = argc == 2 && !strcmp(argv[1], "--list");
 
-	for (const struct race_set *set = race_sets; set->count; set++) {
-		for (size_t i = 0; i < set->count; i++) {
+	for (unsigned s = 0; race_sets[s]; s++) {
+		for (size_t i = 0; i < race_sets[s]->count; i++) {
+			const struct race_case *one = &race_sets[s]->cases[i];
+
 			if (all)
-				case_list(&set->cases[i]);
-			else if (argc == 2 && !strcmp(argv[1], set->cases[i].name))
-				race_this = &set->cases[i];
+				case_list(one);
+			else if (argc == 2 && !strcmp(argv[1], one->name))
+				race_this = one;
 		}
 	}
 	if (race_this)

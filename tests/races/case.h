@@ -17,9 +17,11 @@ struct race_case {
 	const char *kind;    /* a row of the score */
 	const char *finding; /* of a racy one: the causes that tell it, with '|' between them */
 	unsigned sides;      /* processes */
-	void (*run)(void);   /* in each process, which race_self tells apart; it ends well whatever the values are */
-	unsigned how;        /* for a run() that serves several cases */
-	const void *want;    /* what the kit shall open; NULL: what most cases need */
+	/* RACE_ROUNDS times in each process, which race_self tells apart; all begin a round together. It ends well whatever the
+	 * values are. */
+	void (*run)(unsigned round);
+	unsigned how;     /* for a run() that serves several cases */
+	const void *want; /* what the kit shall open; NULL: what most cases need */
 };
 
 /* Rows of a table; behind `function` may come .how and .want. */
@@ -42,8 +44,8 @@ struct race_set {
 		table, sizeof(table) / sizeof((table)[0]) \
 	}
 
-/* The front end defines these. The last set has no cases. */
-extern const struct race_set race_sets[];
+/* The front end defines these. The last one is NULL. */
+extern const struct race_set *const race_sets[];
 void race_open(void); /* in each process, after the fork: all sides can reach each other when it returns */
 void race_close(void);
 
