@@ -5,6 +5,7 @@
  *   told        data is written, and the reader is told by a pipe when the write has completed
  *   told-asked  likewise, and FI_DELIVERY_COMPLETE is asked for
  *   messages    two messages, of which the second comes second, or else the reader waits for ever
+ *   hasty       likewise told-asked, and a post that finds the queue full is not tried again
  * Ends with 0, or with 1 and a sentence. It runs undisturbed where the NIC does all as posted. */
 #include <signal.h>
 #include <stdbool.h>
@@ -20,6 +21,7 @@
 #include <rdma/fi_cm.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 
 enum { ROUNDS = 20, WORDS = 64, KEY = 42, FAILED = 1 };
@@ -31,6 +33,16 @@ enum { ROUNDS = 20, WORDS = 64, KEY = 42, FAILED = 1 };
 			printf("%s:%d: %s: %lld\n", __FILE__, __LINE__, #call, rc_); \
 			exit(FAILED);                                                \
 		}                                                                    \
+	} while (0)
+
+/* A post, again and again while the queue is full. */
+#define POST(call)                                       \
+	do {                                             \
+		ssize_t posted_;                         \
+		do                                       \
+			posted_ = (call);                \
+		while (posted_ == -FI_EAGAIN && !hasty); \
+		RC(0, posted_);                          \
 	} while (0)
 
 /* What the writer writes, and the reader has registered. */
@@ -53,6 +65,7 @@ struct side {
 
 static struct cells cells;
 static uint64_t order, completes;
+static bool hasty;
 
 static struct fi_info *ask(void)
 {
@@ -121,7 +134,7 @@ static void put(struct side *side, void *from, size_t length)
 {
 	uint64_t at = (uint64_t)((char *)from - (char *)&cells);
 
-	RC(0, fi_write(side->ep, from, length, fi_mr_desc(side->mr), side->peer, at, KEY, NULL));
+	POST(fi_write(side->ep, from, length, fi_mr_desc(side->mr), side->peer, at, KEY, NULL));
 }
 
 static void look_at(int round)
@@ -180,7 +193,7 @@ static void messages_write(struct side *side)
 
 	RC(1, read(side->pipe, &byte, 1));
 	for (int i = 0; i < 2; i++)
-		RC(0, fi_send(side->ep, &cells.flag[i], sizeof(cells.flag[i]), fi_mr_desc(side->mr), side->peer, NULL));
+		POST(fi_send(side->ep, &cells.flag[i], sizeof(cells.flag[i]), fi_mr_desc(side->mr), side->peer, NULL));
 	await(side, 2);
 }
 
@@ -189,7 +202,7 @@ static void messages_read(struct side *side)
 	char byte = 0;
 
 	for (int i = 0; i < 2; i++)
-		RC(0, fi_recv(side->ep, &cells.flag[i], sizeof(cells.flag[i]), fi_mr_desc(side->mr), FI_ADDR_UNSPEC, NULL));
+		POST(fi_recv(side->ep, &cells.flag[i], sizeof(cells.flag[i]), fi_mr_desc(side->mr), FI_ADDR_UNSPEC, NULL));
 	RC(1, write(side->pipe, &byte, 1));
 	await(side, 1);
 	await(side, cells.flag[0] == 1 ? 1 : 2); /* two more, where it takes the second message for one that comes before both */
@@ -198,13 +211,15 @@ static void messages_read(struct side *side)
 static const struct way {
 	const char *name;
 	uint64_t order, completes;
+	bool hasty;
 	void (*writes)(struct side *side), (*reads)(struct side *side);
 } ways[] = {
-	{ "flag", 0, 0, flag_writes, flag_reads },
-	{ "flag-asked", FI_ORDER_RMA_WAW | FI_ORDER_WAW, 0, flag_writes, flag_reads },
-	{ "told", 0, 0, told_writes, told_reads },
-	{ "told-asked", 0, FI_DELIVERY_COMPLETE, told_writes, told_reads },
-	{ "messages", 0, 0, messages_write, messages_read },
+	{ "flag", 0, 0, false, flag_writes, flag_reads },
+	{ "flag-asked", FI_ORDER_RMA_WAW | FI_ORDER_WAW, 0, false, flag_writes, flag_reads },
+	{ "told", 0, 0, false, told_writes, told_reads },
+	{ "told-asked", 0, FI_DELIVERY_COMPLETE, false, told_writes, told_reads },
+	{ "hasty", 0, FI_DELIVERY_COMPLETE, true, told_writes, told_reads },
+	{ "messages", 0, 0, false, messages_write, messages_read },
 };
 
 static const struct way *way_find(const char *name)
@@ -212,7 +227,7 @@ static const struct way *way_find(const char *name)
 	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
 		if (!strcmp(ways[i].name, name))
 			return &ways[i];
-	fprintf(stderr, "usage: explore_orders flag|flag-asked|told|told-asked|messages\n");
+	fprintf(stderr, "usage: explore_orders flag|flag-asked|told|told-asked|messages|hasty\n");
 	exit(FAILED);
 }
 
@@ -225,6 +240,7 @@ int main(int argc, char **argv)
 
 	order = way->order;
 	completes = way->completes;
+	hasty = way->hasty;
 	signal(SIGPIPE, SIG_IGN);
 	RC(0, socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
 	reader = fork();

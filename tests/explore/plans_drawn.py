@@ -9,9 +9,9 @@ import sys
 sys.dont_write_bytecode = True
 SOURCE = os.environ["EMU_SOURCE_DIR"]
 sys.path[:0] = [os.path.join(SOURCE, "tools/explore"), os.path.join(SOURCE, "tests/verdict")]
-from explore_plan import KINDS, OF_FABRIC, OF_ORDER, OF_VERBS, draw_plan  # noqa: E402
+from explore_plan import KINDS, OF_FABRIC, OF_ORDER, OF_VERBS, draw_plan, singles_of  # noqa: E402
 from explore_shrink import Shrinker  # noqa: E402
-from records import EMURUN, main, same  # noqa: E402
+from records import EMURUN, has, main, same  # noqa: E402
 
 SEEDS = range(1, 2001)
 
@@ -38,7 +38,7 @@ def each_kind_is_drawn(_):
         drawn = [rule.kind for seed in SEEDS for rule in draw_plan(seed, kinds).rules]
         for kind in kinds:
             assert drawn.count(kind) * 40 > len(SEEDS), (kind, drawn.count(kind))
-    same(set(OF_FABRIC) | set(OF_VERBS), set(KINDS))
+    same(set(OF_FABRIC) | set(OF_VERBS) | {"races"}, set(KINDS))
 
 
 def each_rule_is_a_sentence(_):
@@ -53,6 +53,34 @@ def delays_are_bounded(_):
         for rule in draw_plan(seed, OF_FABRIC).rules + draw_plan(seed, OF_VERBS).rules:
             if rule.most:
                 assert rule.most == 1 or (rule.wait + rule.jitter) * rule.most <= 500000, rule.__dict__
+
+
+def single_operations_are_drawn_evenly(_):
+    """Each of 3 + 1 operations, in three ways, about as often as any other; where 3 were posted there may have been 4."""
+    ops = (("send", 3), ("write", 1))
+    same(singles_of(ops), 5)
+    for kinds in (OF_FABRIC, OF_VERBS):
+        drawn = {}
+        for seed in range(1, 6001):
+            plan = draw_plan(seed, kinds, ops)
+            for rule in plan.rules if plan.single else []:
+                if rule.kind != "order":
+                    same((rule.most, rule.chance, rule.jitter), (1, 1.0, 0))
+                    drawn[rule.kind, rule.ops, rule.first] = drawn.get((rule.kind, rule.ops, rule.first), 0) + 1
+        same({(op, first) for _, (op,), first in drawn}, {("send", 1), ("send", 2), ("send", 3), ("send", 4), ("write", 1)})
+        fewest, all_of = min(drawn.values()), sum(drawn.values())
+        assert fewest * 15 > all_of * 0.7, drawn
+
+
+def races_have_the_seed_of_the_plan(_):
+    plans = [draw_plan(seed, OF_FABRIC, check="races,strict") for seed in SEEDS]
+    assert any(len(plan.rules) == 1 for plan in plans)  # without any disturbance, too
+    for plan in plans:
+        settings = plan.settings("plan.ini")
+        same(settings["FI_EMU_CHECK"], f"races,strict,seed={plan.seed}")
+        same("FI_EMU_FAULT" in settings, any(rule.kind != "races" for rule in plan.rules))
+        has(plan.sentences()[-1], f"FI_EMU_CHECK=races,strict,seed={plan.seed}")
+        same(plan.but([rule for rule in plan.rules if rule.kind != "races"]).settings("plan.ini")["FI_EMU_CHECK"], "yes")
 
 
 def shrinks_to_what_is_needed(_):

@@ -69,13 +69,20 @@ def a_completion_taken_for_delivery(folder):
     found(folder, "told", what="acknowledged .* before the bytes are seen")
 
 
+def a_post_that_is_not_tried_again(folder):
+    found(folder, "hasty", what="the queue full .*-FI_EAGAIN")
+
+
 def right_twins_pass(folder):
     for case in ("flag-asked", "told-asked"):
         answer = run(folder, "--explore", "60", ORDERS, case)
         same((case, answer.returncode, answer.stderr if answer.returncode else ""), (case, 0, ""))
         has(answer.stderr, "60 runs ended well")
-        for kind in ("requests pass one another", "writes are seen after they are acknowledged", "receivers are not ready"):
+        for kind in ("requests pass one another", "writes are seen after they are acknowledged", "receivers are not ready",
+                     "posts find the queue full"):
             assert re.search(rf"in [1-9]\d* of 60 runs: {kind}", answer.stderr), answer.stderr
+        assert re.search(r"in [1-9]\d* of 60 runs one or two operations alone were late, drawn evenly among \d+ ways: .* [\d.]+ %",
+                         answer.stderr), answer.stderr
     same([name for name in os.listdir(folder.path) if name.startswith("explore-")], [])
 
 

@@ -104,6 +104,8 @@ static const struct {
 	{ "[a]\nfault = thread\n", ":2: [a] lacks \"wait\"" },
 	{ "[a]\nfault = thread\nwait = 1001ms\n", ":2: [a] has the NIC thread wait for more than a second" },
 	{ "[a]\nfault = thread\nwait = 1ms\njitter = 1ms\n", ":4: \"jitter\" does not go with this fault" },
+	{ "[a]\nfault = full\nwait = 1ms\n", ":3: \"wait\" does not go with this fault" },
+	{ "[a]\nfault = full\npeer = ::1\n", ":3: \"peer\" does not go with this fault" },
 	{ "[a]\nfault = hold\n", ":2: [a] lacks \"wait\"" },
 	{ "[a]\nfault = hold\nwait = 1ms\nop = atomic, read\n", ":2: [a] names ops that cannot meet it" },
 	{ "[a]\nfault = lose\nop = send, read\n", ":2: [a] names ops that cannot meet it" },
@@ -412,6 +414,45 @@ Test(fi_fault, a_small_queue)
 			RC(told++, entry.data);
 	}
 	cr_expect(told == WRITES && far[1] == 7 && far[2] == 7);
+	RC(0, fi_close(&mr->fid));
+	world_close(&w);
+}
+
+enum posted { A_SEND, A_WRITE, A_READ, A_RECEIVE };
+
+/* It is refused until it has been tried often enough. */
+static void expect_full(struct world *w, enum posted kind, int refused)
+{
+	for (int i = 0; i <= refused; i++) {
+		ssize_t rc = kind == A_READ    ? fi_read(w->ep, near, 1, NULL, w->self, 0, KEY, near)
+			     : kind == A_WRITE ? fi_inject_write(w->ep, near, 1, w->self, 0, KEY)
+			     : kind == A_SEND  ? fi_send(w->ep, near, 1, NULL, w->self, near)
+					       : fi_recv(w->ep, far, 1, NULL, w->self, far);
+
+		cr_expect_eq(rc, i < refused ? -FI_EAGAIN : 0, "kind %d: %zd at try %d", kind, rc, i);
+	}
+}
+
+Test(fi_fault, posts_find_the_queue_full)
+{
+	struct fi_cq_tagged_entry entry;
+	struct fid_mr *mr;
+	struct world w;
+
+	world_need_emu();
+	plan("[a]\nfault = full\nop = write, read, recv\nfirst = 2\nevery = 2\nmost = 2\ntimes = 3\n");
+	world_open(&w, &(struct want){ 0 });
+	RC(0, fi_mr_reg(w.domain, far, sizeof(far), FI_REMOTE_WRITE | FI_REMOTE_READ, 0, KEY, 0, &mr, NULL));
+	for (int i = 1; i <= 6; i++) {
+		int refused = i == 2 || i == 4 ? 3 : 0;
+
+		expect_full(&w, A_RECEIVE, refused);
+		expect_full(&w, A_SEND, 0);
+		expect_full(&w, A_WRITE, refused);
+		expect_full(&w, A_READ, refused);
+		for (int completion = 0; completion < 3; completion++)
+			RC(1, world_next(&w, &entry));
+	}
 	RC(0, fi_close(&mr->fid));
 	world_close(&w);
 }

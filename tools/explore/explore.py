@@ -11,14 +11,15 @@ import sys
 import tempfile
 import time
 
-from explore_plan import KINDS, OF_FABRIC, OF_VERBS, draw_plan
-from explore_run import Runner
+from explore_plan import KINDS, OF_FABRIC, OF_VERBS, OPS, WAYS, draw_plan, singles_of
+from explore_run import Runner, most_ops
 from explore_shrink import Shrinker
 
 FAILED, WRONG = 86, 2
 SEEDS = 10 ** 9
 LIMIT_TIMES, LIMIT_MORE_S = 20, 10
 TRIES, TRIES_OF_HANGS = 5, 2
+CHECKS = ("races", "races,strict")
 LAST_LINES = 20
 
 
@@ -68,6 +69,14 @@ def options():
     if os.environ.get("FI_EMU_FAULT"):
         stop("FI_EMU_FAULT is set, and --explore makes plans of its own")
     given.command = given.command[1:]
+    given.said, given.check = given.words, None
+    for word in given.said:
+        if word.startswith("--check="):
+            given.check = word.split("=", 1)[1]
+            if given.check not in CHECKS:
+                stop(f"--check= takes {' or '.join(CHECKS)}, and not `{given.check}'")
+    if given.check:  # each run has a seed of its own, in FI_EMU_CHECK
+        given.words = ["--check"] + [word for word in given.said if not word.startswith("--check")]
     return given
 
 
@@ -75,14 +84,17 @@ class Explorer:
     def __init__(self, given, folder):
         self.given = given
         self.folder = folder
-        self.runner = Runner(given.emurun, given.words, given.command, folder)
-        self.kinds = OF_FABRIC
-        self.tried = {}
+        self.runner = Runner(given.emurun, given.words, given.command, folder, given.check)
+        self.kinds, self.ops = OF_FABRIC, ()
+        self.tried, self.singles = {}, 0
         self.failure = None
         self.tries = TRIES
 
     def call(self):
         return " ".join(shlex.quote(word) for word in ["emurun"] + self.given.words + self.given.command)
+
+    def plan(self, seed):
+        return draw_plan(seed, self.kinds, self.ops, self.given.check)
 
     def show_output(self):
         for name, what in (("out", "standard output"), ("err", "standard error")):
@@ -94,20 +106,21 @@ class Explorer:
     def begin(self):
         """The undisturbed run, which sets the limit of the others, and what they are to say."""
         self.runner.limit = self.given.timeout
-        outcome, personalities = self.runner.undisturbed()
+        outcome, processes = self.runner.undisturbed({"FI_EMU_CHECK": "yes"} if self.given.check else {})
         if outcome.failure:
             self.show_output()
             stop(f"the command fails without any disturbance: {outcome.failure}; nothing was explored")
-        if personalities == []:
+        if processes == []:
             stop("no process of the command opened the NIC: there is nothing to disturb")
-        self.kinds = OF_VERBS if "verbs" in (personalities or []) else OF_FABRIC
+        self.kinds = OF_VERBS if any(process.get("personality") == "verbs" for process in processes or []) else OF_FABRIC
+        self.ops = most_ops(processes, OPS)
         if os.environ.get("FI_EMU_ORDER"):
             self.kinds = tuple(kind for kind in self.kinds if kind != "order")
         self.runner.limit = self.given.timeout or round(LIMIT_TIMES * outcome.seconds + LIMIT_MORE_S)
         say(f"undisturbed it ends well after {outcome.seconds:.2f} s; a run that takes more than {self.runner.limit} s is a hang")
         if self.given.same_output:
             self.runner.wanted = self.runner.said("out")
-            failure = self.runner.run({}).failure
+            failure = self.runner.run({"FI_EMU_CHECK": "yes"} if self.given.check else {}).failure
             if failure:
                 stop(f"a second undisturbed run failed: {failure}; nothing was explored")
 
@@ -120,19 +133,33 @@ class Explorer:
 
     def summary(self, runs):
         say("what the NIC did:")
-        for kind in self.kinds:
+        for kind in self.kinds + (("races",) if self.given.check else ()):
             count = self.tried.get(kind, 0)
             say(f"  in {count} of {runs} runs: {KINDS[kind]}")
+        self.bound(runs)
+
+    def bound(self, runs):
+        """What is known of what would have been found, and what is not."""
+        if not self.singles:
+            say("no chance can be told by which a failure would have been found")
+            return
+        ways = len(WAYS) * singles_of(self.ops)
+        missed = (1 - 1 / ways) ** self.singles
+        say(f"in {self.singles} of {runs} runs one or two operations alone were late, drawn evenly among {ways} ways: a failure "
+            f"that takes one of these, and nothing else, was missed with a chance of {100 * missed:.2g} % at most")
+        say("this is PCT's bound for one change of order; there is none for what threads and processes do by themselves, nor "
+            "where other operations are posted in each run")
 
     def explore(self):
         seed, runs = random.SystemRandom().randrange(1, SEEDS), 0
         until = time.monotonic() + self.given.seconds if self.given.seconds else None
         while runs < self.given.runs if self.given.runs else time.monotonic() < until:
-            plan = draw_plan(seed + runs, self.kinds)
+            plan = self.plan(seed + runs)
             outcome = self.under(plan)
             runs += 1
-            for rule in plan.rules:
-                self.tried[rule.kind] = self.tried.get(rule.kind, 0) + 1
+            self.singles += plan.single
+            for kind in {rule.kind for rule in plan.rules}:
+                self.tried[kind] = self.tried.get(kind, 0) + 1
             if outcome.failure:
                 say(f"run {runs} failed: {outcome.failure}")
                 self.failure = outcome.failure
@@ -149,7 +176,7 @@ class Explorer:
         return self.under(plan).failure == self.failure
 
     def tell_shrunk(self, plan):
-        words = ["--same-output"] * self.given.same_output + ["--timeout", str(self.runner.limit)] + self.given.words
+        words = ["--same-output"] * self.given.same_output + ["--timeout", str(self.runner.limit)] + self.given.said
         again = " ".join(shlex.quote(word) for word in ["emurun", "--replay", str(plan.seed)] + words + self.given.command)
         say(f"seed {plan.seed}, which makes the same plan again: {again}")
         for sentence in plan.sentences():
@@ -185,7 +212,7 @@ class Explorer:
         say(f"by hand: {settings} {self.call()}")
 
     def replay(self):
-        plan = draw_plan(self.given.replay, self.kinds)
+        plan = self.plan(self.given.replay)
         say(f"seed {plan.seed}:")
         for sentence in plan.sentences():
             say("  " + sentence)

@@ -6,6 +6,7 @@ import random
 US, MS = 1, 1000
 ALL_TIMES_US = 500 * MS  # what a rule's delays come to for one kind of op, so that a slow run is not taken for a hang
 OPS = ("send", "write", "read", "atomic")
+LATE_US = 20 * MS
 VERBS_CALLS = ("ibv_post_send", "ibv_post_recv", "ibv_create_qp", "ibv_modify_qp", "ibv_reg_mr", "rdma_accept", "rdma_connect")
 VERBS_EVENTS = ("ESTABLISHED", "CONNECT_REQUEST")
 
@@ -18,17 +19,24 @@ KINDS = {
     "rnr": "receivers are not ready at first",
     "cut": "connections break, and are made again",
     "bandwidth": "bytes leave slowly",
+    "full": "posts find the queue full, and are to be tried again (-FI_EAGAIN)",
     "thread": "the NIC's thread is slow",
     "order": "no order but that which is asked for (FI_EMU_ORDER=weak)",
     "call": "calls take long",
     "cm": "events of rdma_cm come late",
+    "races": "operations stay open for longer, and races are looked for (FI_EMU_CHECK=races)",
 }
-# A queue pair may be promised that no receiver is unready (rnr_retry), and has one order, which reorder cannot loosen.
-OF_FABRIC = ("latency", "reorder", "completion", "hold", "rnr", "cut", "bandwidth", "thread", "order")
+# A queue pair may be promised that no receiver is unready (rnr_retry), and has room for max_send_wr requests and one order, which
+# reorder cannot loosen.
+OF_FABRIC = ("latency", "reorder", "completion", "hold", "rnr", "cut", "bandwidth", "full", "thread", "order")
 OF_VERBS = ("latency", "completion", "hold", "cut", "bandwidth", "thread", "call", "cm")
 
 DELAYS = ("latency", "reorder", "completion", "hold")
-NUMBERED = DELAYS + ("rnr", "cut", "call", "cm")
+NUMBERED = DELAYS + ("rnr", "cut", "full", "call", "cm")
+# Ways in which a single operation is late: the first of those that it has and that are the command's. A message cannot be held.
+WAYS = (("reorder", "latency"), ("completion",), ("hold", "latency"))
+# Of a plan these are settings, and no rules of its file.
+SETTINGS = ("order", "races")
 # FI_EMU_ORDER=weak brings rules for these, which stand behind those of the plan. A rule that does nothing stands before them.
 OF_ORDER = ("hold", "reorder", "completion")
 
@@ -58,7 +66,7 @@ class Rule:
         self.ops = ()  # none: all
         self.first, self.most, self.chance = 1, 0, 1.0  # most 0: no bound
         self.wait = self.jitter = 0
-        self.times = 1  # rnr
+        self.times = 1  # rnr, full
         self.before = False  # cut
         self.rate = 0  # bandwidth
         self.name = ""  # call, cm: which
@@ -74,12 +82,14 @@ class Rule:
             return ("write",)
         if self.kind == "rnr":
             return tuple(op for op in self.ops or OPS if op != "read")
+        if self.kind == "full":
+            return self.ops or OPS + ("recv",)
         return self.ops or OPS
 
     def lines(self):
         yield "fault = " + self.kind
-        if self.ops:
-            yield "op = " + ", ".join(self.ops)
+        if self.ops or self.kind == "full":  # which is for receives only by their name
+            yield "op = " + ", ".join(self.kinds())
         if self.kind == "call":
             yield "call = " + self.name
         if self.kind == "cm":
@@ -94,7 +104,7 @@ class Rule:
             yield f"most = {self.most}"
         if self.chance < 1:
             yield f"chance = {self.chance}"
-        if self.kind == "rnr":
+        if self.kind in ("rnr", "full"):
             yield f"times = {self.times}"
         if self.kind == "cut":
             yield "when = " + ("before" if self.before else "after")
@@ -103,25 +113,32 @@ class Rule:
 
 
 class Plan:
-    """Rules, each of another kind; one of kind `order` is FI_EMU_ORDER=weak."""
+    """Rules; one of kind `order` is FI_EMU_ORDER=weak, and one of kind `races` is FI_EMU_CHECK=`check`, which begins with races.
+    `single`: each rule has one operation late."""
 
-    def __init__(self, seed, rules):
-        self.seed, self.rules = seed, rules
+    def __init__(self, seed, rules, check=None, single=False):
+        self.seed, self.rules, self.check, self.single = seed, rules, check, single
 
-    def weak(self):
-        return any(rule.kind == "order" for rule in self.rules)
+    def has(self, kind):
+        return any(rule.kind == kind for rule in self.rules)
 
     def but(self, rules):
-        return Plan(self.seed, rules)
+        return Plan(self.seed, rules, self.check, self.single)
+
+    def checked(self):
+        """FI_EMU_CHECK of it."""
+        return f"{self.check},seed={self.seed}" if self.has("races") else "yes"
 
     def text(self):
         out = [f"# emurun --explore; seed {self.seed}"]
         out += ["# " + sentence for sentence in self.sentences()]
-        if self.weak():
+        if self.has("order"):
             out.append("# It goes with FI_EMU_ORDER=weak, of which the rules that do nothing leave what fi_getinfo offers.")
+        if self.has("races"):
+            out.append(f"# It goes with FI_EMU_CHECK={self.checked()}.")
         out.append(f"seed = {self.seed}")
-        rules = [rule for rule in self.rules if rule.kind != "order"]
-        if self.weak():
+        rules = [rule for rule in self.rules if rule.kind not in SETTINGS]
+        if self.has("order"):
             rules += [Rule(kind) for kind in OF_ORDER]
         for number, rule in enumerate(rules, 1):
             out += ["", f"[{number} {rule.kind}]"] + list(rule.lines())
@@ -129,13 +146,17 @@ class Plan:
 
     def settings(self, path):
         """The variables that put it in force, out of that file; none if it is empty."""
-        settings = {"FI_EMU_FAULT": path} if self.rules else {}
-        if self.weak():
+        settings = {"FI_EMU_FAULT": path} if any(rule.kind != "races" for rule in self.rules) else {}
+        if self.has("order"):
             settings["FI_EMU_ORDER"] = "weak"
+        if self.check:
+            settings["FI_EMU_CHECK"] = self.checked()
         return settings
 
     def sentences(self):
-        return [sentence_of(rule) for rule in self.rules]
+        return [sentence_of(rule) for rule in self.rules if rule.kind != "races"] + \
+            [f"The NIC keeps operations open for times that it draws from seed {self.seed}, and tells races: "
+             f"FI_EMU_CHECK={self.checked()}."] * self.has("races")
 
 
 def a_time(us):
@@ -161,7 +182,7 @@ def which(rule, one, many):
 def sentence_of(rule):
     kinds = rule.kinds()
     named = len(kinds) == 1 or rule.ops
-    words = {"send": "message", "write": "write", "read": "read", "atomic": "atomic"}
+    words = {"send": "message", "write": "write", "read": "read", "atomic": "atomic", "recv": "receive"}
     one = " or ".join(words[op] for op in kinds) if named else "request"
     many = ", ".join(words[op] + "s" for op in kinds) if named else "requests"
     subject, single = which(rule, one, many)
@@ -181,6 +202,10 @@ def sentence_of(rule):
         times = "once" if rule.times == 1 else f"{rule.times} times"
         verb, be = ("finds", "is") if single else ("find", "are")
         return f"{subject} {verb} the receiver not ready {times}, and {be} tried again."
+    if rule.kind == "full":
+        verb, its, returns = ("finds", "its post", "returns") if single else ("find", "their posts", "return")
+        times = "once" if rule.times == 1 else f"{rule.times} times"
+        return f"{subject} {verb} the queue full {times}: {its} {returns} -FI_EAGAIN."
     if rule.kind == "cut":
         be = "it is" if single else "they are"
         when = f"before {be} executed" if rule.before else f"after {be} executed and before the answer leaves"
@@ -221,6 +246,10 @@ def draw_rule(draws, kind):
     elif kind == "rnr":
         rule.times = 1 + draws.below(3)
         draw_numbers(draws, rule, 2 ** rule.times * MS, 1000)
+    elif kind == "full":
+        rule.times = 1 + draws.below(3)
+        rule.ops = (draws.one(OPS + ("recv",)),) if draws.below(2) else ()
+        draw_numbers(draws, rule, 1 * US, 1000000)
     elif kind == "cut":
         rule.before = draws.below(2) == 0
         draw_numbers(draws, rule, 5 * MS, 20)
@@ -231,13 +260,41 @@ def draw_rule(draws, kind):
     return rule
 
 
-def draw_plan(seed, kinds):
-    """One to four disturbances. The same seed and kinds give the same plan."""
+def room_for(count):
+    """A power of two: a command that posts a few operations more in one run than in the next has the same plans."""
+    return 1 << max(count - 1, 0).bit_length()
+
+
+def singles_of(ops):
+    """Of how many operations one is drawn, evenly."""
+    return sum(room_for(count) for _, count in ops)
+
+
+def draw_single(draws, kinds, ops):
+    """One operation of all that a pair of endpoints may have, and one of the WAYS, each as likely."""
+    number, ways = draws.below(singles_of(ops)), draws.one(WAYS)
+    for op, count in ops:
+        if number < room_for(count):
+            break
+        number -= room_for(count)
+    possible = [kind for kind in ways if kind in kinds and (kind != "hold" or op in ("write", "atomic"))]
+    rule = Rule(possible[0])
+    rule.ops, rule.first, rule.most, rule.wait = (op,), number + 1, 1, LATE_US
+    return rule
+
+
+def draw_plan(seed, kinds, ops=(), check=None):
+    """One to four disturbances, or one or two operations that are late; in races mode perhaps none. `ops`: kinds of operations, and
+    how many of each a process posts, at most. The same arguments give the same plan."""
     draws, rules = Draws(seed), []
-    left = [kind for kind in kinds if kind != "order"]
+    left = [kind for kind in kinds if kind not in SETTINGS]
     weak = "order" in kinds and draws.below(2) == 0
-    for number in range(1 + draws.below(4)):
+    single = bool(ops) and draws.below(4) == 0
+    if single:
+        rules = [draw_single(draws, kinds, ops) for _ in range(1 + draws.below(2))]
+    for number in range(0 if single else draws.below(4) + (0 if check else 1)):
         kind = draws.one(("hold", "reorder") if weak and number == 0 else left)  # what no order holds back is to move, too
         left.remove(kind)
         rules.append(draw_rule(draws, kind))
-    return Plan(seed, rules + ([Rule("order")] if weak else []))
+    rules += [Rule(kind) for kind, is_on in (("order", weak), ("races", check)) if is_on]
+    return Plan(seed, rules, check, single)

@@ -20,8 +20,9 @@ class Outcome:
 class Runner:
     """Runs the command, in a process group of its own, without input. `folder` is private."""
 
-    def __init__(self, emurun, words, command, folder):
+    def __init__(self, emurun, words, command, folder, races):
         self.start = [emurun] + words + command
+        self.races = races  # they are failures, which the report of each run tells
         self.checked = any(word in ("--check", "--expect", "--no-checked", "--allow-none") for word in words)
         self.folder = folder
         self.limit = None  # seconds until a run is a hang; None: none
@@ -53,6 +54,8 @@ class Runner:
     def run(self, settings, words=()):
         """Under these variables, and with further options of emurun's."""
         environment = dict(os.environ, **settings)
+        if self.races and not words:
+            words = ("--report", self.path("report.json"))
         start = self.start[:1] + list(words) + self.start[1:]
         before = time.monotonic()
         with open(self.path("out"), "wb") as out, open(self.path("err"), "wb") as err:
@@ -73,6 +76,8 @@ class Runner:
             return f"it was killed by {signal.Signals(-status).name}"
         if status > 128:
             return f"it ended with status {status}, as by signal {status - 128}"
+        if status == CHECKED and self.races and self.found_race():
+            return "emurun --check found a race"
         if status == CHECKED and self.checked:
             return "emurun --check had something to report"
         if status:
@@ -81,30 +86,52 @@ class Runner:
             return "its output was not that of the undisturbed run"
         return None
 
-    def undisturbed(self):
-        """The first run, and what its processes that opened a NIC were: a list of personalities; None: not known."""
-        report = self.path("undisturbed.json")
+    def found_race(self):
+        found = read_json(self.path("report.json")).get("findings", [])
+        return any(finding.get("kind") == "race" for finding in found if isinstance(finding, dict))
+
+    def undisturbed(self, settings):
+        """The first run, and its processes that opened a NIC, each a dictionary with its `personality` and `ops`; None: not
+        known."""
         if self.checked:
-            outcome = self.run({}, ("--report", report))
-            try:
-                with open(report, encoding="utf-8") as file:
-                    heads = json.load(file)["processes"]
-            except (OSError, ValueError, KeyError):
-                return outcome, None  # as where another emurun --check has the records
-        else:
-            records = self.path("records")
-            os.mkdir(records)
-            outcome = self.run({"FI_EMU_REPORT": records})
-            heads = []
-            for name in os.listdir(records):
-                with open(os.path.join(records, name), encoding="utf-8", errors="replace") as file:
-                    heads.append(head_of(file.readline()))
-        return outcome, [head.get("personality") for head in heads]
+            outcome = self.run(settings, ("--report", self.path("report.json")))
+            # There is none where another emurun --check has the records.
+            return outcome, read_json(self.path("report.json")).get("processes")
+        records = self.path("records")
+        os.mkdir(records)
+        outcome = self.run(dict(settings, FI_EMU_REPORT=records))
+        return outcome, [read_record(os.path.join(records, name)) for name in os.listdir(records)]
 
 
-def head_of(line):
+def read_json(path):
+    """A file of one object; what is none has no members."""
     try:
-        head = json.loads(line)
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return parse(file.read())
+    except OSError:
+        return {}
+
+
+def parse(text):
+    try:
+        value = json.loads(text)
     except ValueError:
         return {}
-    return head if isinstance(head, dict) else {}
+    return value if isinstance(value, dict) else {}
+
+
+def read_record(path):
+    """The head of a process's record, and its counts, which are the last line if it has ended."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        lines = file.readlines() or [""]
+    return dict(parse(lines[0]), ops=parse(lines[-1]).get("ops", {}))
+
+
+def most_ops(processes, kinds):
+    """Of each of these kinds that any process posted: how many one process did, at most."""
+    counts = []
+    for kind in kinds:
+        posted = [process.get("ops", {}).get(kind, {}).get("posted", 0) for process in processes or []]
+        if any(posted):
+            counts.append((kind, max(posted)))
+    return tuple(counts)

@@ -2,9 +2,8 @@
 # explore_shrink.py - the fewest and narrowest rules of a plan under which a command still fails.
 import time
 
-from explore_plan import DELAYS, MS, OPS
+from explore_plan import DELAYS, LATE_US
 
-LATE_US = 20 * MS
 SHRINK_S = 300
 
 
@@ -69,10 +68,9 @@ class Shrinker:
         return rule
 
     def fewer_kinds(self, plan, number, rule):
-        if rule.kind not in ("latency", "reorder", "completion", "rnr", "cut") or rule.ops:
+        if rule.kind not in ("latency", "reorder", "completion", "rnr", "cut", "full") or rule.ops:
             return rule
-        kinds = [op for op in OPS if rule.kind != "rnr" or op != "read"]
-        return self.first_of(plan, number, rule, [rule.but(ops=(op,)) for op in kinds])
+        return self.first_of(plan, number, rule, [rule.but(ops=(op,)) for op in rule.kinds()])
 
     def fewer_ops(self, plan, number, rule):
         """One op, which may be later than before; or halves of the range, as long as one will do."""

@@ -159,7 +159,7 @@ ssize_t emu_atomic_post(const struct atomic_call *call)
 	if (!err && data_no_dest(ep, msg->addr))
 		err = data_refuse_dest("fi_atomic");
 	if (!err)
-		err = data_trigger_of(ep, call->flags, &post.context, &when, &post.when);
+		err = data_trigger_of(ep, OP_ATOMIC, call->flags, &post.context, &when, &post.when);
 	return err ? err : ep_post(ep->dev, &post);
 }
 

@@ -178,7 +178,8 @@ ssize_t data_check_local(const struct emu_ep *ep, const struct iovec *iov, size_
 	return total;
 }
 
-int data_find_trigger(const struct emu_ep *ep, uint64_t flags, void **context, struct trigger *when, const struct trigger **out)
+int data_find_trigger(const struct emu_ep *ep, unsigned int kind, uint64_t flags, void **context, struct trigger *when,
+		      const struct trigger **out)
 {
 	static const struct trigger at_once; /* and watched */
 	const struct fi_triggered_context *trigger = *context;
@@ -197,8 +198,10 @@ int data_find_trigger(const struct emu_ep *ep, uint64_t flags, void **context, s
 			      "inject: FI_TRIGGER is the endpoint's default, and such a call has no context "
 			      "to say what it waits for.");
 	if (flags & DATA_SILENT || !(flags & FI_TRIGGER)) {
-		*out = ep->caps & DATA_WATCHED ? &at_once : NULL;
-		return 0;
+		if (!(ep->caps & DATA_WATCHED))
+			return 0;
+		*out = &at_once;
+		return nic_fault_full(ep->domain->nic, kind);
 	}
 	if (!trigger)
 		return REFUSE(EP_DATA, -FI_EINVAL, "FI_TRIGGER: the context is NULL. It points to a struct fi_triggered_context.");

@@ -106,14 +106,16 @@ static inline bool data_no_dest(const struct emu_ep *ep, fi_addr_t dest)
 
 /* A call with one of these flags needs data_find_trigger(). */
 #define DATA_WAITS (FI_TRIGGER | DATA_WORK | DATA_SILENT | DATA_WATCHED)
-int data_find_trigger(const struct emu_ep *ep, uint64_t flags, void **context, struct trigger *when, const struct trigger **out);
+int data_find_trigger(const struct emu_ep *ep, unsigned int kind, uint64_t flags, void **context, struct trigger *when,
+		      const struct trigger **out);
 
-/* Finds the trigger of a call with these flags and this context. 0: if there is one, `when` has it, and *out, NULL before,
- * points there. Else -FI_EINVAL, -FI_EDOMAIN, -FI_ENOSYS. *context becomes the context of the completion. */
-static inline int data_trigger_of(const struct emu_ep *ep, uint64_t flags, void **context, struct trigger *when,
+/* Finds the trigger of a call with these flags and this context, which posts an op of that kind, or a receive (OP_POSTED_KINDS). 0:
+ * if there is one, `when` has it, and *out, NULL before, points there. Else -FI_EINVAL, -FI_EDOMAIN, -FI_ENOSYS; or -FI_EAGAIN, as
+ * a fault plan has it. *context becomes the context of the completion. */
+static inline int data_trigger_of(const struct emu_ep *ep, unsigned int kind, uint64_t flags, void **context, struct trigger *when,
 				  const struct trigger **out)
 {
-	return flags & DATA_WAITS ? data_find_trigger(ep, flags, context, when, out) : 0;
+	return flags & DATA_WAITS ? data_find_trigger(ep, kind, flags, context, when, out) : 0;
 }
 
 /* enum post_flag of those of a call's flags that few calls have. */

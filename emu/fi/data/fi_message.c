@@ -30,7 +30,7 @@ ssize_t message_send(struct emu_ep *ep, uint64_t group, struct post *post, void 
 		return data_refuse_dest(group == FI_MSG ? "fi_send" : "fi_tsend");
 	err = data_reach(ep, &post->iov, post->iov_count, desc, MR_SEND, flags, room);
 	if (!err)
-		err = data_trigger_of(ep, flags, &post->context, &when, &post->when);
+		err = data_trigger_of(ep, OP_SEND, flags, &post->context, &when, &post->when);
 	if (err)
 		return err;
 	post->kind = OP_SEND;
@@ -114,7 +114,7 @@ ssize_t message_recv(struct emu_ep *ep, uint64_t group, struct recv_post *post, 
 	if (!err && ep->srx)
 		err = posted_to_sharer();
 	if (!err)
-		err = data_trigger_of(ep, flags, &post->context, &when, &post->when);
+		err = data_trigger_of(ep, OP_POSTED_KINDS, flags, &post->context, &when, &post->when);
 	if (err)
 		return err;
 	post->flags = (group & FI_TAGGED ? POST_TAGGED : 0) | recv_post_flags(ep, flags);

@@ -88,7 +88,7 @@ static ssize_t rma_post(struct emu_ep *ep, struct post *post, struct remote *rem
 		err = unlikely(post->flags & POST_TAGGED) ? check_tagged(post, flags)
 							  : rkey_keys(ep->domain, remote, post->remote_count);
 	if (!err)
-		err = data_trigger_of(ep, flags, &post->context, &when, &post->when);
+		err = data_trigger_of(ep, post->kind, flags, &post->context, &when, &post->when);
 	return err ? err : ep_post(ep->dev, post);
 }
 

@@ -441,7 +441,7 @@ void ep_tables(struct emu_ep *ep)
 	ep->fid.tagged = &emu_tagged_ops;
 	ep->fid.atomic = &emu_atomic_ops;
 	ep->fid.collective = &emu_collective_ops;
-	if (report_on())
+	if (report_on() || nic_fault_fills(ep->domain->nic))
 		check_ep_tables(&ep->fid); /* whose posts are watched */
 	tag_format_tables(ep);
 }

@@ -112,6 +112,10 @@ MUST_USE int nic_fault_load(struct nic *nic, const struct fault_plan *plan) REQU
 bool nic_fault_is_loaded(const struct nic *nic); /* [role] Is a plan in force? */
 /* A region is about to be registered: 0, or the negative errno by which the fault plan has that fail. Any thread. */
 MUST_USE int nic_fault_register(struct nic *nic);
+/* A post of that kind, or a receive (FAULT_RECEIVES), is about to be made: 0, or -EAGAIN if the fault plan has it find the queue
+ * full; nic_fault_fills(): it may have some. The front end asks, if its posts may fail so. Any thread. */
+MUST_USE int nic_fault_full(struct nic *nic, unsigned int kind);
+bool nic_fault_fills(struct nic *nic);
 struct mr_table *pd_regions(struct pd *pd); /* mr_add() and mr_find() on it: [role] */
 /* [role] mr_add() has made it: for the trace. */
 void pd_added_region(struct pd *pd, const struct mr *mr) REQUIRES(driver_role);

@@ -163,6 +163,25 @@ const struct fault_rule *fault_registration(const struct fault_plan *plan, uint6
 	return NULL;
 }
 
+const struct fault_rule *fault_full(const struct fault_plan *plan, unsigned int kind, uint64_t number)
+{
+	for (uint32_t i = 0; i < plan->rules; i++) {
+		const struct fault_rule *rule = &plan->rule[i];
+
+		if (rule->sort == PLAN_FULL && rule->kinds & 1u << kind && hits(plan, i, (enum op_kind)kind, number))
+			return rule;
+	}
+	return NULL;
+}
+
+bool fault_fills(const struct fault_plan *plan)
+{
+	for (uint32_t i = 0; i < plan->rules; i++)
+		if (plan->rule[i].sort == PLAN_FULL)
+			return true;
+	return false;
+}
+
 size_t fault_queue(const struct fault_plan *plan, size_t entries)
 {
 	for (uint32_t i = 0; i < plan->rules; i++)

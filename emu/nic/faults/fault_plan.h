@@ -33,6 +33,7 @@ enum fault_sort {
 	PLAN_BANDWIDTH, /* bytes to the peer leave more slowly */
 	PLAN_QUEUE,     /* completion queues are small */
 	PLAN_THREAD,    /* the NIC thread is slow */
+	PLAN_FULL,      /* posts find the queue full */
 	/* Of the front end: the device passes them over (process/faults/fault_calls.h). */
 	PLAN_CALL,      /* calls of the program fail, or are late */
 	PLAN_FAIL,      /* own requests or receives complete with a status */
@@ -43,7 +44,7 @@ enum fault_sort {
 };
 
 enum { FAULT_KINDS = OP_POSTED_KINDS, FAULT_ALL_KINDS = (1 << FAULT_KINDS) - 1, FAULT_CERTAIN = 1000000000 };
-/* FAIL: receives, as one more kind, which a rule has only by its name. */
+/* FAIL, FULL: receives, as one more kind, which a rule has only by its name. */
 enum { FAULT_RECEIVES = FAULT_KINDS };
 
 /* CM: what an event becomes. The front end's events follow FAULT_CM_FIRST. */
@@ -61,7 +62,7 @@ struct fault_rule {
 	uint32_t chance;
 	/* Their faults. */
 	enum refusal_cause cause;    /* REFUSE; up to REFUSAL_WIRE_MAX */
-	uint32_t times;              /* RNR: so often in a row; CUT: likewise, if it is `before` */
+	uint32_t times;              /* RNR, FULL: so often in a row; CUT: likewise, if it is `before` */
 	bool before;                 /* CUT: before the op is executed, else between that and its answer */
 	uint64_t down_ns;            /* CUT: there is no other connection for so long */
 	int err;                     /* REGISTER, CALL, CM: a positive errno; 0: a CALL that is late alone */
@@ -114,6 +115,10 @@ uint64_t fault_call_wait(const struct fault_plan *plan, uint32_t i, uint64_t num
 uint64_t fault_thread(const struct fault_plan *plan);
 /* How many entries a completion queue has for which so many were asked. Any thread. */
 size_t fault_queue(const struct fault_plan *plan, size_t entries);
+/* The first rule by which this post of that kind finds the queue full, and whether there may be any; the posts of a process are
+ * numbered from 1, each kind by itself. NULL: none. Any thread. */
+const struct fault_rule *fault_full(const struct fault_plan *plan, unsigned int kind, uint64_t number);
+bool fault_fills(const struct fault_plan *plan);
 /* The first rule that this registration of the process meets, numbered from 1; NULL: none. Any thread. */
 const struct fault_rule *fault_registration(const struct fault_plan *plan, uint64_t number);
 

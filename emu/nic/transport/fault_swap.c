@@ -16,6 +16,9 @@
 struct fault_loaded {
 	struct fault_loaded *next;          /* in nic->plans_left */
 	atomic_uint_fast64_t registrations; /* so far, while it was in force; any thread, relaxed */
+	/* Of each kind of post, receives behind: how many went on, and in the lower half how often the next one found the queue
+	 * full. Any thread, relaxed. */
+	atomic_uint_fast64_t posts[FAULT_KINDS + 1];
 	struct fault_plan plan;
 };
 
@@ -88,11 +91,14 @@ const struct fault_plan *fault_plan_hold(struct nic *nic)
 	return NULL;
 }
 
+static struct fault_loaded *loaded_of(const struct fault_plan *held)
+{
+	return (void *)((uintptr_t)held - offsetof(struct fault_loaded, plan));
+}
+
 uint64_t fault_plan_registers(const struct fault_plan *held)
 {
-	struct fault_loaded *loaded = (void *)((uintptr_t)held - offsetof(struct fault_loaded, plan));
-
-	return atomic_fetch_add_explicit(&loaded->registrations, 1, memory_order_relaxed) + 1;
+	return atomic_fetch_add_explicit(&loaded_of(held)->registrations, 1, memory_order_relaxed) + 1;
 }
 
 void fault_plan_release(struct nic *nic)
@@ -197,4 +203,41 @@ int nic_fault_register(struct nic *nic)
 	err = rule ? -rule->err : 0;
 	fault_plan_release(nic);
 	return err;
+}
+
+bool nic_fault_fills(struct nic *nic)
+{
+	const struct fault_plan *plan = fault_plan_hold(nic);
+	bool fills = plan && fault_fills(plan);
+
+	if (plan)
+		fault_plan_release(nic);
+	return fills;
+}
+
+/* A post that finds it full is the next one of its kind still. */
+static bool finds_full(const struct fault_plan *plan, unsigned int kind)
+{
+	enum { HALF = 32 };
+	atomic_uint_fast64_t *posts = &loaded_of(plan)->posts[kind];
+	uint_fast64_t seen = atomic_load_explicit(posts, memory_order_relaxed), next;
+	bool full;
+
+	do {
+		const struct fault_rule *rule = fault_full(plan, kind, (seen >> HALF) + 1);
+
+		full = rule && (uint32_t)seen < rule->times;
+		next = full ? seen + 1 : ((seen >> HALF) + 1) << HALF;
+	} while (!atomic_compare_exchange_weak_explicit(posts, &seen, next, memory_order_relaxed, memory_order_relaxed));
+	return full;
+}
+
+int nic_fault_full(struct nic *nic, unsigned int kind)
+{
+	const struct fault_plan *plan = fault_plan_hold(nic);
+	bool full = plan && finds_full(plan, kind);
+
+	if (plan)
+		fault_plan_release(nic);
+	return full ? -EAGAIN : 0;
 }

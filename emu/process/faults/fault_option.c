@@ -62,7 +62,7 @@ static const char *option_read_fault(const char *value, struct fault_rule *rule)
 		[PLAN_REORDER] = "reorder",     [PLAN_LOSE] = "lose",       [PLAN_REGISTER] = "register",
 		[PLAN_BANDWIDTH] = "bandwidth", [PLAN_QUEUE] = "queue",     [PLAN_THREAD] = "thread",
 		[PLAN_CALL] = "call",           [PLAN_FAIL] = "fail",       [PLAN_EVENT] = "event",
-		[PLAN_UNPLUGGED] = "unplugged", [PLAN_CM] = "cm",
+		[PLAN_UNPLUGGED] = "unplugged", [PLAN_CM] = "cm",           [PLAN_FULL] = "full",
 	};
 
 	for (int i = 0; i < PLAN_SORTS; i++) {
@@ -367,20 +367,21 @@ static const char *read_after(const char *value, struct fault_rule *rule)
 /* Sorts of faults, a bit each. */
 enum {
 	REFUSING = 1 << PLAN_REFUSE,
-	FULL = 1 << PLAN_RNR,
+	UNREADY = 1 << PLAN_RNR,
 	CUT = 1 << PLAN_CUT,
 	LATE = 1 << PLAN_HOLD | 1 << PLAN_LATENCY | 1 << PLAN_COMPLETION | 1 << PLAN_REORDER,
 	REGISTERING = 1 << PLAN_REGISTER,
 	SLOW = 1 << PLAN_BANDWIDTH,
 	SMALL = 1 << PLAN_QUEUE,
 	STARVED = 1 << PLAN_THREAD,
+	FULL = 1 << PLAN_FULL,
 	CALLING = 1 << PLAN_CALL,
 	FAILING = 1 << PLAN_FAIL,
 	TELLING = 1 << PLAN_EVENT,
 	LOSING = 1 << PLAN_LOSE,
 	MEETING = 1 << PLAN_CM,
-	OPS = REFUSING | FULL | CUT | LATE | LOSING,
-	NUMBERED = OPS | REGISTERING | CALLING | FAILING | TELLING | MEETING,
+	OPS = REFUSING | UNREADY | CUT | LATE | LOSING,
+	NUMBERED = OPS | FULL | REGISTERING | CALLING | FAILING | TELLING | MEETING,
 	ALL = NUMBERED | SLOW | SMALL | STARVED | 1 << PLAN_UNPLUGGED
 };
 
@@ -391,14 +392,14 @@ static const struct option {
 } options[FAULT_OPTIONS] = {
 	[FAULT_OPTION_FAULT] = { "fault", ALL, ALL, option_read_fault },
 	[FAULT_OPTION_PEER] = { "peer", OPS | SLOW, 0, read_peer },
-	[FAULT_OPTION_OP] = { "op", OPS | FAILING, 0, read_op },
+	[FAULT_OPTION_OP] = { "op", OPS | FULL | FAILING, 0, read_op },
 	[FAULT_OPTION_KEY] = { "key", OPS, 0, read_key },
 	[FAULT_OPTION_FIRST] = { "first", NUMBERED, 0, read_first },
 	[FAULT_OPTION_EVERY] = { "every", NUMBERED, 0, read_every },
 	[FAULT_OPTION_MOST] = { "most", NUMBERED, 0, read_most },
 	[FAULT_OPTION_CHANCE] = { "chance", NUMBERED, 0, read_chance },
 	[FAULT_OPTION_CAUSE] = { "cause", REFUSING, REFUSING, read_cause },
-	[FAULT_OPTION_TIMES] = { "times", FULL, 0, read_times },
+	[FAULT_OPTION_TIMES] = { "times", UNREADY | FULL, 0, read_times },
 	[FAULT_OPTION_WHEN] = { "when", CUT, 0, read_when },
 	[FAULT_OPTION_DOWN] = { "down", CUT, 0, read_down },
 	[FAULT_OPTION_WAIT] = { "wait", LATE | STARVED | CALLING | MEETING, LATE | STARVED, read_wait },
@@ -497,7 +498,7 @@ const char *fault_rule_end(struct fault_rule *rule, bool kinds)
 {
 	uint32_t can = rule->sort == PLAN_RNR ? FAULT_ALL_KINDS & ~READS : FAULT_ALL_KINDS;
 
-	if (rule->sort == PLAN_FAIL)
+	if (rule->sort == PLAN_FAIL || rule->sort == PLAN_FULL)
 		can |= 1u << FAULT_RECEIVES;
 	if (rule->sort == PLAN_LOSE)
 		can = MESSAGES | WRITES;
