@@ -12,7 +12,7 @@ import tempfile
 import time
 
 from explore_plan import KINDS, OF_FABRIC, OF_VERBS, OPS, WAYS, draw_plan, singles_of
-from explore_run import Runner, most_ops
+from explore_run import Runner, most_ops, uses_verbs
 from explore_shrink import Shrinker
 
 FAILED, WRONG = 86, 2
@@ -112,7 +112,7 @@ class Explorer:
             stop(f"the command fails without any disturbance: {outcome.failure}; nothing was explored")
         if processes == []:
             stop("no process of the command opened the NIC: there is nothing to disturb")
-        self.kinds = OF_VERBS if any(process.get("personality") == "verbs" for process in processes or []) else OF_FABRIC
+        self.kinds = OF_VERBS if uses_verbs(processes or []) else OF_FABRIC
         self.ops = most_ops(processes, OPS)
         if os.environ.get("FI_EMU_ORDER"):
             self.kinds = tuple(kind for kind in self.kinds if kind != "order")

@@ -91,8 +91,8 @@ class Runner:
         return any(finding.get("kind") == "race" for finding in found if isinstance(finding, dict))
 
     def undisturbed(self, settings):
-        """The first run, and its processes that opened a NIC, each a dictionary with its `personality` and `ops`; None: not
-        known."""
+        """The first run, and its processes that opened a NIC, each a dictionary with its `personality`, and what it posted and
+        `served`; None: not known."""
         if self.checked:
             outcome = self.run(settings, ("--report", self.path("report.json")))
             # There is none where another emurun --check has the records.
@@ -124,7 +124,14 @@ def read_record(path):
     """The head of a process's record, and its counts, which are the last line if it has ended."""
     with open(path, encoding="utf-8", errors="replace") as file:
         lines = file.readlines() or [""]
-    return dict(parse(lines[0]), ops=parse(lines[-1]).get("ops", {}))
+    end = parse(lines[-1])
+    return dict(parse(lines[0]), ops=end.get("ops", {}), served=end.get("served", {}))
+
+
+def uses_verbs(processes):
+    """A provider of libfabric's that looks for devices opens one as well, and does nothing with it."""
+    verbs = [process for process in processes if process.get("personality") == "verbs"]
+    return len(verbs) == len(processes) > 0 or any(process.get("ops") or process.get("served") for process in verbs)
 
 
 def most_ops(processes, kinds):
