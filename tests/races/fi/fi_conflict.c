@@ -1,37 +1,173 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* fi_conflict.c - operations of different sides that meet at one place. */
+/* fi_conflict.c - operations of two or three initiators that meet at one place. */
 #include "tests/races/fi/fi_kit.h"
 
-enum { TARGET = 0, FIRST = 1, SECOND = 2 };
+enum { TARGET = 0 };
 
-/* The last side waits for the word of the side before; racy: it does not. */
-static void my_turn(void)
+/* What the first initiator does at X, and another one at `at`. */
+struct meeting {
+	enum kit_deed first, second;
+	size_t at;
+};
+
+/* The first one is the target itself where there are two sides: it uses its own endpoint. */
+static unsigned first_side(void)
 {
-	if (!racy() && race_self == SECOND)
-		race_hear(FIRST);
+	return race_this->sides == 2 ? TARGET : TARGET + 1;
 }
 
-static void my_turn_ends(void)
+static void meet_free(unsigned round)
 {
-	if (!racy() && race_self == FIRST)
-		race_tell(SECOND);
+	static const struct meeting meetings[] = {
+		{ PUT, PUT, X },       { PUT, PUT, X + SIZE - 1 }, { PUT, PUT, X + SIZE }, { PUT, GET, X },
+		{ GET, GET, X },       { PUT, GET, X + SIZE },     { PUT, SUM, X + 8 },    { GET, SUM, X + 8 },
+		{ SUM, SUM, X },       { SUM, SUM_32, X + 4 },     { SUM, SUM_32, X + 8 }, { FETCH_SUM, SWAP, X },
+		{ SET, FETCH_SUM, X }, { GET, FETCH, X },          { PUT, FETCH, X + 16 },
+	};
+	const struct meeting *meeting = &meetings[race_this->how];
+
+	(void)round;
+	if (race_self == first_side())
+		kit_do(meeting->first, 0, TARGET, X, FI_DELIVERY_COMPLETE);
+	else if (race_self != TARGET)
+		kit_do(meeting->second, 0, TARGET, meeting->at, FI_DELIVERY_COMPLETE);
+	else
+		return;
+	kit_sent(1);
 }
 
-static void conflict_writes(unsigned round)
+/* One after the other: the first one tells the second one of its completion. */
+struct turns {
+	enum kit_deed first, second;
+	uint64_t level; /* of the completion */
+	bool early;     /* tells before it waits */
+	bool by_message;
+};
+
+static void say(const struct turns *turns, unsigned to)
 {
+	if (!turns->by_message) {
+		race_tell(to);
+		return;
+	}
+	kit_send(to, SOURCE + KIT_PAGE, SIZE, 0);
+	kit_sent(1);
+}
+
+static void take_turns(unsigned round)
+{
+	static const struct turns ways[] = {
+		{ PUT, PUT, FI_DELIVERY_COMPLETE, .early = false },
+		{ PUT, PUT, FI_DELIVERY_COMPLETE, .early = true },
+		{ PUT, PUT, FI_TRANSMIT_COMPLETE, .early = false },
+		{ PUT, PUT, FI_DELIVERY_COMPLETE, .by_message = true },
+		{ PUT, PUT, FI_INJECT_COMPLETE, .by_message = true },
+		{ GET, PUT, 0, .early = false },
+		{ GET, PUT, 0, .early = true },
+		{ PUT, GET, FI_DELIVERY_COMPLETE, .early = false },
+		{ SUM, PUT, FI_DELIVERY_COMPLETE, .early = false },
+		{ SUM, GET, FI_TRANSMIT_COMPLETE, .early = false },
+	};
+	const struct turns *turns = &ways[race_this->how];
+	unsigned first = first_side(), second = first + 1;
+
+	(void)round;
+	if (race_self == first) {
+		kit_do(turns->first, 0, TARGET, X, turns->level);
+		if (!turns->early)
+			kit_sent(1);
+		say(turns, second);
+		if (turns->early)
+			kit_sent(1);
+	} else if (race_self == second) {
+		if (turns->by_message) {
+			kit_receive(INBOX, SIZE);
+			kit_came(1);
+		} else {
+			race_hear(first);
+		}
+		kit_do(turns->second, 0, TARGET, X, FI_DELIVERY_COMPLETE);
+		kit_sent(1);
+	}
+}
+
+/* The first one writes two ranges by one operation, and the second one into the other of these, or beside it. */
+static void meet_vector(unsigned round)
+{
+	struct iovec near[] = { { kit_area + SOURCE, SIZE }, { kit_area + SOURCE + KIT_SLOT, SIZE } };
+	struct fi_rma_iov far[] = { { X, SIZE, KIT_KEY }, { Z, SIZE, KIT_KEY } };
+
 	(void)round;
 	if (race_self == TARGET)
 		return;
-	my_turn();
-	kit_put(TARGET, SOURCE, X, SIZE, FI_DELIVERY_COMPLETE);
+	if (race_self == first_side())
+		kit_putv(TARGET, near, 2, far, 2, FI_DELIVERY_COMPLETE);
+	else
+		kit_put(TARGET, SOURCE, racy() ? Z : Z + SIZE, SIZE, FI_DELIVERY_COMPLETE);
 	kit_sent(1);
-	my_turn_ends();
 }
 
+/* Each of two initiators fills its own half of what a third one reads: racy, it does not wait for both. */
+static void gather(unsigned round)
+{
+	(void)round;
+	if (race_self == 1 || race_self == 2) {
+		kit_put(TARGET, SOURCE, X + (race_self - 1) * SIZE, SIZE, FI_DELIVERY_COMPLETE);
+		kit_sent(1);
+		race_tell(3);
+	} else if (race_self == 3) {
+		race_hear(1);
+		if (!racy())
+			race_hear(2);
+		kit_get(TARGET, RESULT, X, 2 * SIZE, 0);
+		kit_sent(1);
+		if (racy())
+			race_hear(2);
+	}
+}
+
+#define OP_OP "operation-operation"
+
 static const struct race_case cases[] = {
-	RACE("writes-of-two", "three-processes", "operation-operation", 3, conflict_writes),
-	TWIN("writes-by-turns", "three-processes", 3, conflict_writes),
+	RACE("writes-of-two", "three-processes", OP_OP, 3, meet_free, .how = 0),
+	RACE("writes-share-a-byte", "three-processes", OP_OP, 3, meet_free, .how = 1),
+	TWIN("writes-side-by-side", "three-processes", 3, meet_free, .how = 2),
+	RACE("write-and-read", "three-processes", OP_OP, 3, meet_free, .how = 3),
+	TWIN("reads-of-two", "three-processes", 3, meet_free, .how = 4),
+	TWIN("read-beside-write", "three-processes", 3, meet_free, .how = 5),
+	RACE("write-and-sum", "atomic-mixed", OP_OP, 3, meet_free, .how = 6),
+	RACE("read-and-sum", "atomic-mixed", OP_OP, 3, meet_free, .how = 7),
+	TWIN("sums-of-two", "atomic-mixed", 3, meet_free, .how = 8),
+	RACE("sums-of-two-widths", "atomic-mixed", OP_OP, 3, meet_free, .how = 9),
+	TWIN("sums-beside-each-other", "atomic-mixed", 3, meet_free, .how = 10),
+	TWIN("sum-and-swap", "atomic-mixed", 3, meet_free, .how = 11),
+	TWIN("set-and-sum", "atomic-mixed", 3, meet_free, .how = 12),
+	TWIN("read-and-fetch", "atomic-mixed", 3, meet_free, .how = 13),
+	RACE("write-and-fetch", "atomic-mixed", OP_OP, 3, meet_free, .how = 14),
+	RACE("writes-of-three", "three-processes", OP_OP, 4, meet_free, .how = 0),
+
+	RACE("target-writes-too", "remote-conflict", OP_OP, 2, meet_free, .how = 0),
+	RACE("target-reads-too", "remote-conflict", OP_OP, 2, meet_free, .how = 3),
+	TWIN("target-writes-beside", "remote-conflict", 2, meet_free, .how = 2),
+	TWIN("target-sums-too", "atomic-mixed", 2, meet_free, .how = 8),
+
+	TWIN("writes-by-turns", "three-processes", 3, take_turns, .how = 0),
+	RACE("turn-ends-early", "missing-completion", OP_OP, 3, take_turns, .how = 1),
+	RACE("turn-ends-transmitted", "wrong-level", OP_OP, 3, take_turns, .how = 2),
+	TWIN("turn-ends-by-message", "three-processes", 3, take_turns, .how = 3),
+	RACE("turn-ends-injected", "wrong-level", OP_OP, 3, take_turns, .how = 4),
+	TWIN("read-then-write-of-another", "three-processes", 3, take_turns, .how = 5),
+	RACE("read-ends-early", "missing-completion", OP_OP, 3, take_turns, .how = 6),
+	TWIN("write-then-read-of-another", "three-processes", 3, take_turns, .how = 7),
+	TWIN("sum-then-write-of-another", "atomic-mixed", 3, take_turns, .how = 8),
+	RACE("sum-is-transmitted", "wrong-level", OP_OP, 3, take_turns, .how = 9),
+	TWIN("target-and-peer-by-turns", "remote-conflict", 2, take_turns, .how = 0),
+	RACE("target-goes-on-early", "missing-completion", OP_OP, 2, take_turns, .how = 1),
+
+	RACE("second-range-met", "several-buffers", OP_OP, 3, meet_vector),
+	TWIN("second-range-not-met", "several-buffers", 3, meet_vector),
+	RACE("gathered-from-one", "missing-completion", OP_OP, 4, gather),
+	TWIN("gathered-from-both", "three-processes", 4, gather),
 };
 
-static const struct race_set conflicts = RACE_SET(cases);
-const struct race_set *const race_sets[] = { &conflicts, NULL };
+const struct race_set fi_conflicts = RACE_SET(cases);

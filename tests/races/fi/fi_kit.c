@@ -15,7 +15,10 @@ struct kit_end kit_ends[KIT_ENDPOINTS];
 struct fid_cntr *kit_counter, *kit_events;
 struct fid_mr *kit_mr;
 fi_addr_t kit_address[RACE_SIDES][KIT_ENDPOINTS];
-unsigned kit_by;
+_Thread_local unsigned kit_by;
+
+const struct race_set *const race_sets[] = { &fi_conflicts, &fi_orders,   &fi_sources,      &fi_receives,
+					     &fi_targets,   &fi_patterns, &fi_thread_cases, NULL };
 
 static const struct kit_want *want;
 static struct fi_info *info;
@@ -90,12 +93,12 @@ static void peers_find(void)
 			NEED(fi_av_insert(av, all[side][e], 1, &kit_address[side][e], 0, NULL) == 1);
 }
 
-/* So that each pair of endpoints is connected when the case begins. */
-static void peers_reach(void)
+/* Writes to all from each endpoint, and waits. */
+static void peers_reach(uint64_t flags)
 {
 	for (kit_by = ends(); kit_by-- > 0;) {
 		for (unsigned side = 0; side < race_this->sides; side++)
-			kit_put(side, SPARE, SPARE + (race_self * KIT_ENDPOINTS + kit_by) * WORD, WORD, FI_DELIVERY_COMPLETE);
+			kit_put(side, SPARE, SPARE + (race_self * KIT_ENDPOINTS + kit_by) * WORD, WORD, flags);
 		kit_sent(race_this->sides);
 	}
 	kit_by = 0;
@@ -118,11 +121,13 @@ void race_open(void)
 		end_open(&kit_ends[e]);
 	region_open();
 	peers_find();
-	peers_reach();
+	peers_reach(0); /* and is connected when the case begins */
 }
 
 void race_close(void)
 {
+	peers_reach(FI_FENCE); /* and nothing is under way to anybody's area */
+	race_meet();
 	for (unsigned e = 0; e < ends(); e++) {
 		NEED(!fi_close(&kit_ends[e].ep->fid));
 		NEED(!fi_close(&kit_ends[e].sent->fid));
@@ -140,6 +145,14 @@ void race_close(void)
 }
 
 /* --- posts --- */
+
+#define LEVELS (FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE)
+
+/* Without a level of completion, the one that a case need not think of. */
+static uint64_t leveled(uint64_t flags)
+{
+	return flags | FI_COMPLETION | (flags & LEVELS ? 0 : FI_DELIVERY_COMPLETE);
+}
 
 static struct fid_ep *by(void)
 {
@@ -159,7 +172,7 @@ void kit_putv(unsigned to, const struct iovec *near, size_t nears, const struct 
 	void *desc[KIT_VECTOR] = { fi_mr_desc(kit_mr), fi_mr_desc(kit_mr) };
 	struct fi_msg_rma msg = { near, desc, nears, kit_address[to][0], far, fars, near->iov_base, race_self };
 
-	NEED(!fi_writemsg(by(), &msg, flags | FI_COMPLETION));
+	NEED(!fi_writemsg(by(), &msg, leveled(flags)));
 }
 
 void kit_get(unsigned to, size_t into, size_t at, size_t length, uint64_t flags)
@@ -180,7 +193,7 @@ void kit_atomic(unsigned to, enum fi_op op, enum fi_datatype type, size_t from, 
 	struct fi_msg_atomic msg = { &near, &desc, 1, kit_address[to][0], &far, 1, type, op, near.addr, 0 };
 
 	if (into == NOWHERE)
-		NEED(!fi_atomicmsg(by(), &msg, flags | FI_COMPLETION));
+		NEED(!fi_atomicmsg(by(), &msg, leveled(flags)));
 	else
 		NEED(!fi_fetch_atomicmsg(by(), &msg, &result, &desc, 1, flags | FI_COMPLETION));
 }
@@ -207,39 +220,94 @@ void kit_receive(size_t into, size_t length)
 	NEED(!fi_recv(by(), kit_area + into, length, fi_mr_desc(kit_mr), FI_ADDR_UNSPEC, kit_area + into));
 }
 
+void kit_do(enum kit_deed deed, unsigned slot, unsigned to, size_t at, uint64_t flags)
+{
+	size_t from = SOURCE + slot * KIT_SLOT, into = RESULT + slot * KIT_SLOT;
+
+	if (deed == PUT)
+		kit_put(to, from, at, SIZE, flags);
+	else if (deed == GET)
+		kit_get(to, into, at, SIZE, flags & ~FI_DELIVERY_COMPLETE);
+	else if (deed == SUM || deed == SUM_32)
+		kit_atomic(to, FI_SUM, deed == SUM ? FI_UINT64 : FI_UINT32, from, NOWHERE, at, flags);
+	else if (deed == FETCH_SUM)
+		kit_atomic(to, FI_SUM, FI_UINT64, from, into, at, flags);
+	else if (deed == FETCH)
+		kit_atomic(to, FI_ATOMIC_READ, FI_UINT64, from, into, at, flags);
+	else if (deed == SET)
+		kit_atomic(to, FI_ATOMIC_WRITE, FI_UINT64, from, NOWHERE, at, flags);
+	else if (deed == SWAP)
+		kit_swap(to, from, into, at);
+}
+
 /* --- completions --- */
 
-/* The local buffer of what is complete; NULL: CQ data. */
-static const uint8_t *take(struct fid_cq *cq)
+/* Taken from a queue, and not asked for yet, by the slot of their local buffer; those of CQ data have the last one. */
+static unsigned early[2][KIT_ENDPOINTS][AREA / KIT_SLOT + 1];
+
+static size_t slot_of(const void *context)
 {
-	struct fi_cq_tagged_entry entry;
+	return context ? (size_t)((const uint8_t *)context - kit_area) / KIT_SLOT : AREA / KIT_SLOT;
+}
+
+static void entry_take(struct fid_cq *cq, struct fi_cq_tagged_entry *entry)
+{
 	struct fi_cq_err_entry error = { 0 };
 
-	if (fi_cq_sread(cq, &entry, 1, NULL, -1) == 1)
-		return entry.op_context;
+	if (fi_cq_sread(cq, entry, 1, NULL, -1) == 1)
+		return;
 	NEED(fi_cq_readerr(cq, &error, 0) == 1);
 	fprintf(stderr, "%s\n", fi_cq_strerror(cq, error.prov_errno, error.err_data, NULL, 0));
 	NEED(!"a completion without an error");
-	return NULL;
+}
+
+static void await_some(struct fid_cq *cq, unsigned *left, unsigned count)
+{
+	struct fi_cq_tagged_entry entry;
+
+	for (size_t i = 0; i <= AREA / KIT_SLOT; i++)
+		for (; left[i] && count; left[i]--)
+			count--;
+	while (count--)
+		entry_take(cq, &entry);
+}
+
+static void await_one(struct fid_cq *cq, unsigned *left, size_t offset)
+{
+	struct fi_cq_tagged_entry entry;
+
+	while (!left[offset / KIT_SLOT]) {
+		entry_take(cq, &entry);
+		left[slot_of(entry.op_context)]++;
+	}
+	left[offset / KIT_SLOT]--;
 }
 
 void kit_sent(unsigned count)
 {
-	while (count--)
-		take(kit_ends[kit_by].sent);
+	await_some(kit_ends[kit_by].sent, early[0][kit_by], count);
 }
 
 void kit_came(unsigned count)
 {
-	while (count--)
-		take(kit_ends[kit_by].came);
+	await_some(kit_ends[kit_by].came, early[1][kit_by], count);
 }
 
-unsigned kit_sent_of(size_t offset)
+void kit_sent_of(size_t offset)
 {
-	unsigned count = 1;
+	await_one(kit_ends[kit_by].sent, early[0][kit_by], offset);
+}
 
-	while (take(kit_ends[kit_by].sent) != kit_area + offset)
-		count++;
-	return count;
+void kit_came_of(size_t offset)
+{
+	await_one(kit_ends[kit_by].came, early[1][kit_by], offset);
+}
+
+const uint8_t *kit_came_where(bool *released)
+{
+	struct fi_cq_tagged_entry entry;
+
+	entry_take(kit_ends[kit_by].came, &entry);
+	*released = entry.flags & FI_MULTI_RECV;
+	return entry.buf;
 }

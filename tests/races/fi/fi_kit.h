@@ -42,16 +42,20 @@ struct kit_end {
 	struct fid_cq *sent, *came;
 };
 
+/* The tables. */
+extern const struct race_set fi_conflicts, fi_orders, fi_sources, fi_receives, fi_targets, fi_patterns, fi_thread_cases;
+
 extern uint8_t kit_area[AREA];
 extern struct kit_end kit_ends[KIT_ENDPOINTS];
 extern struct fid_cntr *kit_counter, *kit_events;
 extern struct fid_mr *kit_mr;
 extern fi_addr_t kit_address[RACE_SIDES][KIT_ENDPOINTS]; /* [side][endpoint] */
-extern unsigned kit_by;
+extern _Thread_local unsigned kit_by;
 #define KIT_KEY 42
 
 /* To the endpoint 0 of a side, or, of messages, to that with the number of the own one. CQ data is the own side. The context of
- * each is where its local buffer begins. */
+ * each is where its local buffer begins. Without a level of completion among the flags, writes and atomics complete when
+ * delivered. */
 void kit_put(unsigned to, size_t from, size_t at, size_t length, uint64_t flags);
 void kit_putv(unsigned to, const struct iovec *near, size_t nears, const struct fi_rma_iov *far, size_t fars, uint64_t flags);
 void kit_get(unsigned to, size_t into, size_t at, size_t length, uint64_t flags);
@@ -62,10 +66,19 @@ void kit_swap(unsigned to, size_t from, size_t into, size_t at);
 void kit_send(unsigned to, size_t from, size_t length, uint64_t flags);
 void kit_receive(size_t into, size_t length);
 
+/* One of these on SIZE bytes at a place, or on an element there. The local buffers are SOURCE and RESULT, or, with `slot` 1, those
+ * behind them by KIT_SLOT. */
+enum { KIT_SLOT = 1024 };
+enum kit_deed { PUT, GET, SUM, SUM_32, FETCH_SUM, FETCH, SET, SWAP };
+void kit_do(enum kit_deed deed, unsigned slot, unsigned to, size_t at, uint64_t flags);
+
 /* Wait for so many completions of what the endpoint `kit_by` has posted, or of what came to it: messages and CQ data. */
 void kit_sent(unsigned count);
 void kit_came(unsigned count);
-/* Waits for that of the operation whose local buffer begins there: how many have come, with it. */
-unsigned kit_sent_of(size_t offset);
+/* For that of the operation or receive whose local buffer begins there, or in the same KIT_SLOT bytes. */
+void kit_sent_of(size_t offset);
+void kit_came_of(size_t offset);
+/* For a part of a buffer of FI_MULTI_RECV: where it begins, and whether the buffer is the program's again. */
+const uint8_t *kit_came_where(bool *released);
 
 #endif

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fi_target.c - a peer's operations, and the processor of the process whose memory they reach. */
+#include <string.h>
+
+#include "tests/races/fi/fi_kit.h"
+
+enum { TARGET, PEER, PARTS = 4 };
+
+/* --- the target goes on when it is told that the peer is done --- */
+
+enum telling { BY_PIPE, BY_PIPE_EARLY, BY_MESSAGE, BY_MESSAGE_AT_ONCE };
+
+struct news {
+	enum kit_deed deed;
+	uint64_t flags;
+	enum telling telling;
+	unsigned told_by; /* the endpoint of the message */
+	uint64_t message_flags;
+	bool stores; /* what the target does then; else it loads */
+};
+
+/* Posts, waits, and tells. */
+static void tell_news(const struct news *news)
+{
+	bool waits = news->telling == BY_PIPE || news->telling == BY_MESSAGE;
+
+	if (news->flags & FI_INJECT)
+		NEED(!fi_inject_write(kit_ends[0].ep, kit_area + SOURCE, SIZE, kit_address[TARGET][0], X, KIT_KEY));
+	else
+		kit_do(news->deed, 0, TARGET, X, news->flags);
+	if (waits && !(news->flags & FI_INJECT))
+		kit_sent(1);
+	if (news->telling == BY_PIPE || news->telling == BY_PIPE_EARLY) {
+		race_tell(TARGET);
+	} else {
+		kit_by = news->told_by;
+		kit_send(TARGET, SOURCE + KIT_PAGE, SIZE, news->message_flags);
+		kit_sent(1);
+		kit_by = 0;
+	}
+	if (!waits)
+		kit_sent(1);
+}
+
+static void hear_news(const struct news *news, unsigned round)
+{
+	if (news->telling == BY_PIPE || news->telling == BY_PIPE_EARLY) {
+		race_hear(PEER);
+	} else {
+		kit_by = news->told_by;
+		kit_receive(INBOX, SIZE);
+		kit_came(1);
+		kit_by = 0;
+	}
+	if (news->stores)
+		race_store(kit_area + X, (uint8_t)round);
+	else
+		(void)race_load(kit_area + X);
+}
+
+static void told(unsigned round)
+{
+	static const struct news ways[] = {
+		[0] = { PUT, 0, BY_PIPE },
+		[1] = { PUT, 0, BY_PIPE_EARLY },
+		[2] = { PUT, FI_TRANSMIT_COMPLETE, BY_PIPE },
+		[3] = { PUT, FI_INJECT_COMPLETE, BY_PIPE },
+		[4] = { PUT, FI_INJECT, BY_PIPE },
+		[5] = { PUT, 0, BY_MESSAGE },
+		[6] = { PUT, 0, BY_MESSAGE, .told_by = 1 },
+		[7] = { PUT, 0, BY_MESSAGE_AT_ONCE },
+		[8] = { PUT, 0, BY_MESSAGE_AT_ONCE, .told_by = 1 },
+		[9] = { PUT, FI_TRANSMIT_COMPLETE, BY_MESSAGE },
+		[10] = { PUT, 0, BY_MESSAGE_AT_ONCE, .message_flags = FI_FENCE | FI_DELIVERY_COMPLETE },
+		[11] = { GET, 0, BY_PIPE, .stores = true },
+		[12] = { GET, 0, BY_PIPE_EARLY, .stores = true },
+		[13] = { GET, 0, BY_MESSAGE, .stores = true },
+		[14] = { GET, 0, BY_MESSAGE_AT_ONCE, .stores = true },
+		[15] = { SUM, 0, BY_PIPE },
+		[16] = { SUM, FI_TRANSMIT_COMPLETE, BY_PIPE },
+		[17] = { PUT, 0, BY_PIPE, .stores = true },
+		[18] = { PUT, 0, BY_PIPE_EARLY, .stores = true },
+	};
+	const struct news *news = &ways[race_this->how];
+
+	if (race_self == TARGET)
+		hear_news(news, round);
+	else
+		tell_news(news);
+}
+
+/* CQ data tell of the write that has them; and of those before it, if an order was asked for. */
+static void told_by_data(unsigned round)
+{
+	bool own = race_this->how == 1;
+
+	(void)round;
+	if (race_self == TARGET) {
+		kit_came(1);
+		(void)race_load(kit_area + X);
+		return;
+	}
+	if (!own)
+		kit_put(TARGET, SOURCE, X, SIZE, 0);
+	kit_put(TARGET, SOURCE, own ? X : Y, SIZE, FI_REMOTE_CQ_DATA);
+	kit_sent(own ? 1 : 2);
+}
+
+/* Writes of the peer are counted; racy: one too few. */
+static void writes_counted(unsigned round)
+{
+	static uint64_t counted;
+
+	if (race_self == PEER) {
+		for (int i = 0; i < PARTS; i++)
+			kit_put(TARGET, SOURCE, X + i * SIZE, SIZE, 0);
+		kit_sent(PARTS);
+		return;
+	}
+	if (round == 0)
+		counted = race_this->sides; /* each side has written once before the first round */
+	counted += PARTS;
+	NEED(!fi_cntr_wait(kit_events, counted - racy(), -1));
+	for (int i = 0; i < PARTS; i++)
+		(void)race_load(kit_area + X + i * SIZE);
+}
+
+/* Three writes, of which two completions are awaited, before the target is told. */
+static void some_awaited(unsigned round)
+{
+	(void)round;
+	if (race_self == TARGET) {
+		race_hear(PEER);
+		for (int i = 0; i < 3; i++)
+			(void)race_load(kit_area + X + i * KIT_PAGE);
+		return;
+	}
+	for (int i = 0; i < 3; i++)
+		kit_put(TARGET, SOURCE + i * KIT_SLOT, X + i * KIT_PAGE, SIZE, 0);
+	kit_sent(3 - racy());
+	race_tell(TARGET);
+	if (racy())
+		kit_sent(1);
+}
+
+/* --- nothing is between them --- */
+
+enum touch { LOADS, STORES, COPIES };
+
+struct clash {
+	enum kit_deed deed;
+	enum touch touch;
+	size_t at;
+	size_t length;
+};
+
+static void touch_memory(const struct clash *clash, unsigned round)
+{
+	static uint8_t apart[KIT_PAGE];
+
+	if (clash->touch == COPIES)
+		memcpy(apart, kit_area + clash->at, clash->length);
+	for (size_t i = 0; i < clash->length; i += 8)
+		if (clash->touch == LOADS)
+			(void)race_load(kit_area + clash->at + i);
+		else if (clash->touch == STORES)
+			race_store(kit_area + clash->at + i, (uint8_t)round);
+}
+
+static void free_access(unsigned round)
+{
+	static const struct clash clashes[] = {
+		[0] = { PUT, LOADS, X, SIZE },         [1] = { PUT, STORES, X, SIZE },
+		[2] = { PUT, COPIES, X, KIT_PAGE },    [3] = { PUT, LOADS, X + SIZE - 1, 1 },
+		[4] = { PUT, LOADS, X + SIZE, SIZE },  [5] = { PUT, STORES, X + SIZE, SIZE },
+		[6] = { GET, STORES, X, SIZE },        [7] = { GET, LOADS, X, SIZE },
+		[8] = { GET, STORES, X + SIZE, SIZE }, [9] = { SUM, LOADS, X, 8 },
+		[10] = { SUM, STORES, X, 8 },          [11] = { FETCH_SUM, STORES, X, 8 },
+		[12] = { FETCH, LOADS, X, 8 },         [13] = { SUM, STORES, X + 8, 8 },
+		[14] = { SWAP, STORES, X, 8 },
+	};
+	const struct clash *clash = &clashes[race_this->how];
+
+	if (race_self == PEER) {
+		kit_do(clash->deed, 0, TARGET, X, 0);
+		kit_sent(1);
+		return;
+	}
+	race_compute();
+	touch_memory(clash, round);
+}
+
+/* The processor's own atomics are none among those of the NIC. Right: the target goes through the NIC, too. */
+static void sums_on_both_sides(unsigned round)
+{
+	(void)round;
+	if (race_self == PEER || !racy()) {
+		kit_do(SUM, 0, TARGET, X, 0);
+		kit_sent(1);
+		return;
+	}
+	race_compute();
+	__atomic_fetch_add((uint64_t *)(void *)(kit_area + X), 1, __ATOMIC_SEQ_CST);
+}
+
+/* --- memory that is polled --- */
+
+static void poll_until(size_t at, uint8_t value)
+{
+	while (race_load(kit_area + at) != value)
+		;
+}
+
+/* How: 0 the last byte of what is written, 1 a flag behind it, 2 a flag that an atomic sets. The twin has CQ data. */
+static void poll_memory(unsigned round)
+{
+	size_t last = race_this->how == 0 ? X + SIZE - 1 : race_this->how == 1 ? Y + SIZE - 1 : Y;
+
+	if (race_self == TARGET) {
+		if (racy())
+			poll_until(last, (uint8_t)(round + 1));
+		else
+			kit_came(1);
+		(void)race_load(kit_area + X);
+		return;
+	}
+	memset(kit_area + SOURCE, 0, SIZE);
+	race_store(kit_area + SOURCE, (uint8_t)(round + 1));
+	race_store(kit_area + SOURCE + SIZE - 1, (uint8_t)(round + 1));
+	kit_put(TARGET, SOURCE, X, SIZE, racy() ? 0 : FI_REMOTE_CQ_DATA);
+	if (racy() && race_this->how == 1)
+		kit_put(TARGET, SOURCE, Y, SIZE, 0);
+	else if (racy() && race_this->how == 2)
+		kit_do(SET, 0, TARGET, Y, 0);
+	kit_sent(racy() && race_this->how ? 2 : 1);
+}
+
+#define LOADED "operation-load"
+#define STORED "operation-store"
+#define POLLED "memory-polled"
+#define ORDER(...)                                         \
+	&(const struct kit_want)                           \
+	{                                                  \
+		.order = FI_ORDER_ATOMIC_RAR | __VA_ARGS__ \
+	}
+#define WANT_TWO                 \
+	&(const struct kit_want) \
+	{                        \
+		.endpoints = 2   \
+	}
+#define WANT_TWO_ORDERED                              \
+	&(const struct kit_want)                      \
+	{                                             \
+		.endpoints = 2, .order = FI_ORDER_SAW \
+	}
+#define WANT_TOLD                                  \
+	&(const struct kit_want)                   \
+	{                                          \
+		.caps = FI_RMA_EVENT, .told = true \
+	}
+
+static const struct race_case cases[] = {
+	TWIN("told-when-delivered", "missing-completion", 2, told, .how = 0),
+	RACE("told-early", "missing-completion", LOADED, 2, told, .how = 1),
+	RACE("told-when-transmitted", "wrong-level", LOADED, 2, told, .how = 2),
+	RACE("told-when-inject-complete", "wrong-level", LOADED, 2, told, .how = 3),
+	RACE("told-when-injected", "wrong-level", LOADED, 2, told, .how = 4),
+	TWIN("told-by-message", "missing-completion", 2, told, .how = 5),
+	TWIN("told-by-other-endpoint", "missing-order", 2, told, .how = 6, .want = WANT_TWO),
+	RACE("told-by-message-behind", "missing-order", LOADED, 2, told, .how = 7),
+	TWIN("told-by-ordered-message-behind", "missing-order", 2, told, .how = 7, .want = ORDER(FI_ORDER_SAW)),
+	RACE("told-by-message-behind-ordered-otherwise", "missing-order", LOADED, 2, told, .how = 7,
+	     .want = ORDER(FI_ORDER_SAS | FI_ORDER_WAW)),
+	RACE("told-by-other-endpoint-at-once", "missing-order", LOADED, 2, told, .how = 8, .want = WANT_TWO_ORDERED),
+	RACE("told-by-message-when-transmitted", "wrong-level", LOADED, 2, told, .how = 9),
+	TWIN("told-by-fenced-message", "missing-order", 2, told, .how = 10),
+	TWIN("stored-when-read", "target-store", 2, told, .how = 11),
+	RACE("stored-when-told-early-of-read", "target-store", STORED, 2, told, .how = 12),
+	TWIN("stored-by-message-when-read", "target-store", 2, told, .how = 13),
+	RACE("stored-by-message-behind-read", "missing-order", STORED, 2, told, .how = 14),
+	TWIN("sum-told-when-delivered", "atomic-mixed", 2, told, .how = 15),
+	RACE("sum-told-when-transmitted", "wrong-level", LOADED, 2, told, .how = 16),
+	TWIN("stored-when-delivered", "target-store", 2, told, .how = 17),
+	RACE("stored-when-told-early", "target-store", STORED, 2, told, .how = 18),
+
+	RACE("data-of-another-write", "missing-order", LOADED, 2, told_by_data, .how = 0),
+	TWIN("data-of-another-ordered-write", "missing-order", 2, told_by_data, .how = 0,
+	     .want = ORDER(FI_ORDER_RMA_WAW | FI_ORDER_WAW)),
+	TWIN("data-of-the-write", "target-load", 2, told_by_data, .how = 1),
+	RACE("events-too-few", "counters", LOADED, 2, writes_counted, .want = WANT_TOLD),
+	TWIN("events-all", "counters", 2, writes_counted, .want = WANT_TOLD),
+	RACE("two-of-three-awaited", "several-buffers", LOADED, 2, some_awaited),
+	TWIN("three-of-three-awaited", "several-buffers", 2, some_awaited),
+
+	RACE("loaded-while-written", "target-load", LOADED, 2, free_access, .how = 0),
+	RACE("stored-while-written", "target-store", STORED, 2, free_access, .how = 1),
+	RACE("copied-while-written", "target-load", LOADED, 2, free_access, .how = 2),
+	RACE("last-byte-loaded-while-written", "target-load", LOADED "|" POLLED, 2, free_access, .how = 3),
+	TWIN("loaded-beside-write", "target-load", 2, free_access, .how = 4),
+	TWIN("stored-beside-write", "target-store", 2, free_access, .how = 5),
+	RACE("stored-while-read", "target-store", STORED, 2, free_access, .how = 6),
+	TWIN("loaded-while-read", "target-load", 2, free_access, .how = 7),
+	TWIN("stored-beside-read", "target-store", 2, free_access, .how = 8),
+	RACE("loaded-while-summed", "atomic-mixed", LOADED "|" POLLED, 2, free_access, .how = 9),
+	RACE("stored-while-summed", "atomic-mixed", STORED, 2, free_access, .how = 10),
+	RACE("stored-while-fetched-and-summed", "atomic-mixed", STORED, 2, free_access, .how = 11),
+	TWIN("loaded-while-fetched", "atomic-mixed", 2, free_access, .how = 12),
+	TWIN("stored-beside-sum", "atomic-mixed", 2, free_access, .how = 13),
+	RACE("stored-while-swapped", "atomic-mixed", STORED, 2, free_access, .how = 14),
+	RACE("sum-of-processor", "atomic-mixed", LOADED "|" STORED, 2, sums_on_both_sides),
+	TWIN("sum-of-own-nic", "atomic-mixed", 2, sums_on_both_sides),
+
+	RACE("last-byte-polled", "polling", POLLED, 2, poll_memory, .how = 0),
+	RACE("flag-polled", "polling", POLLED "|" LOADED, 2, poll_memory, .how = 1),
+	RACE("atomic-flag-polled", "polling", POLLED "|" LOADED, 2, poll_memory, .how = 2),
+	TWIN("data-waited-for", "polling", 2, poll_memory, .how = 0),
+};
+
+const struct race_set fi_targets = RACE_SET(cases);
