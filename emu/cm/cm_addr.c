@@ -7,12 +7,6 @@
 #include <unistd.h>
 
 #include "emu/cm/cm_id.h"
-#include "wire/gid.h"
-
-static socklen_t address_length(const struct sockaddr *at)
-{
-	return at->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) : sizeof(struct sockaddr_in);
-}
 
 static bool is_ip(const struct sockaddr *at)
 {
@@ -34,43 +28,6 @@ static in_port_t *port_in(void *at)
 	return &((struct sockaddr_in *)at)->sin_port; /* at one place in both families */
 }
 
-static bool is_everywhere(const struct sockaddr *at)
-{
-	if (at->sa_family == AF_INET)
-		return ((const struct sockaddr_in *)at)->sin_addr.s_addr == htonl(INADDR_ANY);
-	return IN6_IS_ADDR_UNSPECIFIED(&((const struct sockaddr_in6 *)at)->sin6_addr);
-}
-
-bool cm_same_ip(const struct sockaddr_storage *a, const struct sockaddr *b)
-{
-	const struct sockaddr_in6 *a6 = (const struct sockaddr_in6 *)a, *b6 = (const struct sockaddr_in6 *)b;
-	const struct sockaddr_in *a4 = (const struct sockaddr_in *)a, *b4 = (const struct sockaddr_in *)b;
-
-	if (a->ss_family != b->sa_family)
-		return false;
-	if (b->sa_family == AF_INET)
-		return a4->sin_addr.s_addr == b4->sin_addr.s_addr;
-	return !memcmp(&a6->sin6_addr, &b6->sin6_addr, sizeof(a6->sin6_addr));
-}
-
-/* The place of an own address in the device's table; -1: no device has it. One of a link is that of its interface alone. */
-static int place_of_ip(const struct sockaddr *at, struct vb_gid *own)
-{
-	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)at;
-	bool local = at->sa_family == AF_INET6 && IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr);
-
-	for (unsigned int i = 0; i < VB_GIDS; i++)
-		if (vb_gid_get(i, own) && cm_same_ip(&own->at, at) && (!local || own->ifindex == in6->sin6_scope_id))
-			return (int)i;
-	return -1;
-}
-
-void cm_copy_address(struct sockaddr_storage *to, const struct sockaddr *from)
-{
-	memset(to, 0, sizeof(*to));
-	memcpy(to, from, address_length(from));
-}
-
 /* --- own addresses --- */
 
 int cm_take_number(struct cm_id *id)
@@ -81,14 +38,14 @@ int cm_take_number(struct cm_id *id)
 	uint16_t number = ntohs(*port_in(&where));
 	int err = !context ? errno : !listener ? ENOMEM : 0;
 
-	if (where.ss_family == AF_INET6 && is_everywhere((struct sockaddr *)&where) && !id->afonly)
+	if (where.ss_family == AF_INET6 && vb_ip_everywhere((struct sockaddr *)&where) && !id->afonly)
 		where.ss_family = AF_UNSPEC; /* IPv4, too */
 	if (!err)
 		err = vb_cm_serve(context, &where, &number, cm_listener_told, listener, &listener->cm);
 	if (err) {
 		free(listener);
-		return err == EADDRINUSE && is_everywhere((struct sockaddr *)&id->id.route.addr.src_storage) ? EADDRNOTAVAIL
-													     : err; /* V202 */
+		return err == EADDRINUSE && vb_ip_everywhere((struct sockaddr *)&id->id.route.addr.src_storage) ? EADDRNOTAVAIL
+														: err; /* V202 */
 	}
 	listener->users = 1;
 	id->listener = listener;
@@ -100,14 +57,14 @@ int cm_take_number(struct cm_id *id)
 static int bind_to(struct cm_id *id, const struct sockaddr *at, const char *call)
 {
 	struct vb_gid own;
-	int place = is_everywhere(at) ? 0 : place_of_ip(at, &own), err;
+	int place = vb_ip_everywhere(at) ? 0 : vb_ip_place(at, &own), err;
 
 	if (place < 0)
 		return vb_refuse(EADDRNOTAVAIL, call,
 				 "the address is of no device here. ibv_query_gid_table() lists those that there are.");
-	cm_copy_address(&id->id.route.addr.src_storage, at);
+	vb_ip_copy(&id->id.route.addr.src_storage, at);
 	err = id->reuse && *port_in((void *)(uintptr_t)at) ? 0 : cm_take_number(id); /* else the one that listens takes it */
-	if (!err && !is_everywhere(at))
+	if (!err && !vb_ip_everywhere(at))
 		err = cm_take_device(id, &own, (unsigned int)place);
 	if (err) {
 		if (id->listener)
@@ -115,9 +72,9 @@ static int bind_to(struct cm_id *id, const struct sockaddr *at, const char *call
 		id->listener = NULL;
 		memset(&id->id.route.addr.src_storage, 0, sizeof(id->id.route.addr.src_storage));
 		return vb_refuse(err, call, "number %u cannot be taken: %s.", ntohs(*port_in((void *)(uintptr_t)at)),
-				 strerror(err == EADDRNOTAVAIL && is_everywhere(at) ? EADDRINUSE : err));
+				 strerror(err == EADDRNOTAVAIL && vb_ip_everywhere(at) ? EADDRINUSE : err));
 	}
-	if (!is_everywhere(at))
+	if (!vb_ip_everywhere(at))
 		id->id.route.addr.addr.ibaddr.sgid = own.gid;
 	cm_enter(id, ID_BOUND);
 	return 0;
@@ -145,24 +102,10 @@ int rdma_bind_addr(struct rdma_cm_id *pub, struct sockaddr *at)
 
 /* --- the peer's --- */
 
-/* The own address from which packets to the peer leave: 0 or an errno. */
-static int route_from(const struct sockaddr *to, struct sockaddr_storage *from)
-{
-	socklen_t length = sizeof(*from);
-	int fd = socket(to->sa_family, SOCK_DGRAM | SOCK_CLOEXEC, 0), err = 0;
-
-	if (fd < 0)
-		return errno;
-	if (connect(fd, to, address_length(to)) || getsockname(fd, (struct sockaddr *)from, &length))
-		err = errno;
-	close(fd);
-	return err;
-}
-
 /* Everywhere is this host. */
 static void name_host(struct sockaddr_storage *at)
 {
-	if (!is_everywhere((struct sockaddr *)at))
+	if (!vb_ip_everywhere((struct sockaddr *)at))
 		return;
 	if (at->ss_family == AF_INET)
 		((struct sockaddr_in *)at)->sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -170,32 +113,21 @@ static void name_host(struct sockaddr_storage *at)
 		((struct sockaddr_in6 *)at)->sin6_addr = in6addr_loopback;
 }
 
-void cm_gid_of_ip(const struct sockaddr_storage *at, union ibv_gid *gid)
-{
-	if (at->ss_family == AF_INET6)
-		memcpy(gid->raw, &((const struct sockaddr_in6 *)at)->sin6_addr, sizeof(gid->raw));
-	else
-		wire_gid_map(&((const struct sockaddr_in *)at)->sin_addr, gid->raw);
-}
-
 /* The device, the own address, and the endpoint by whose port an id without a number is known. 0 or an errno, which is the event's
  * then. */
 static int resolve_peer(struct cm_id *id, const struct sockaddr *to)
 {
 	struct rdma_addr *addr = &id->id.route.addr;
-	struct sockaddr_storage from;
+	struct sockaddr_storage from = { 0 };
 	struct vb_gid own;
 	uint16_t port;
 	int place, err;
 
-	cm_copy_address(&addr->dst_storage, to);
+	vb_ip_copy(&addr->dst_storage, to);
 	name_host(&addr->dst_storage);
-	err = id->id.verbs ? 0 : route_from(&addr->dst_addr, &from);
-	if (err)
-		return err;
 	if (!id->id.verbs) {
-		place = place_of_ip((struct sockaddr *)&from, &own);
-		err = place < 0 ? ENODEV : cm_take_device(id, &own, (unsigned int)place);
+		place = vb_ip_way(&addr->dst_addr, &from, &own);
+		err = place < 0 ? -place : cm_take_device(id, &own, (unsigned int)place);
 		if (err)
 			return err;
 		*port_in(&from) = *port_in(&addr->src_storage);
@@ -206,7 +138,7 @@ static int resolve_peer(struct cm_id *id, const struct sockaddr *to)
 		return err;
 	if (!*port_in(&addr->src_storage))
 		*port_in(&addr->src_storage) = htons(port);
-	cm_gid_of_ip(&addr->dst_storage, &id->peer_gid);
+	vb_ip_gid(&addr->dst_storage, &id->peer_gid);
 	addr->addr.ibaddr.sgid = id->own.gid;
 	addr->addr.ibaddr.dgid = id->peer_gid;
 	addr->addr.ibaddr.pkey = htons(0xffff);
@@ -221,14 +153,14 @@ static int resolve_source(struct cm_id *id, const struct sockaddr *from)
 
 	if (*port_in((void *)(uintptr_t)from))
 		return bind_to(id, from, "rdma_resolve_addr");
-	if (is_everywhere(from))
+	if (vb_ip_everywhere(from))
 		return 0;
-	place = place_of_ip(from, &own);
+	place = vb_ip_place(from, &own);
 	if (place < 0)
 		return vb_refuse(EADDRNOTAVAIL, "rdma_resolve_addr", "src_addr is of no device here.");
 	err = cm_take_device(id, &own, (unsigned int)place);
 	if (!err)
-		cm_copy_address(&id->id.route.addr.src_storage, from);
+		vb_ip_copy(&id->id.route.addr.src_storage, from);
 	return err;
 }
 
@@ -237,7 +169,7 @@ static void forget_source(struct cm_id *id, const struct sockaddr_storage *befor
 {
 	struct sockaddr_storage *source = &id->id.route.addr.src_storage;
 
-	if (id->state == ID_BOUND && !is_everywhere((const struct sockaddr *)before))
+	if (id->state == ID_BOUND && !vb_ip_everywhere((const struct sockaddr *)before))
 		return;
 	cm_give_device(id);
 	if (id->state == ID_BOUND)

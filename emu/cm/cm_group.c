@@ -32,7 +32,7 @@ static struct cm_group **place_of_group(struct cm_id *id, const struct sockaddr 
 {
 	struct cm_group **group = &id->groups;
 
-	while (*group && !cm_same_ip(&(*group)->at, at))
+	while (*group && !vb_ip_same(&(*group)->at, at))
 		group = &(*group)->next;
 	return group;
 }
@@ -66,8 +66,8 @@ static int begin_joining(struct cm_id *id, const struct sockaddr *at, bool sends
 	group = calloc(1, sizeof(*group));
 	if (!group)
 		return ENOMEM;
-	cm_copy_address(&group->at, at);
-	cm_gid_of_ip(&group->at, &group->gid);
+	vb_ip_copy(&group->at, at);
+	vb_ip_gid(&group->at, &group->gid);
 	group->context = context;
 	group->sends_only = sends_only;
 	err = cm_tell_group(id, group, &group->told);

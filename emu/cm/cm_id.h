@@ -24,7 +24,7 @@ int rdma_write_cm_event(struct rdma_cm_id *id, enum rdma_cm_event_type event, in
 
 #include "emu/verbs/cm/vb_cm.h"
 #include "emu/verbs/device/vb_events.h"
-#include "emu/verbs/device/vb_gid.h"
+#include "emu/verbs/device/vb_way.h"
 #include "emu/verbs/start/vb_refuse.h"
 
 /* Events and flags of newer headers. */
@@ -201,9 +201,6 @@ int cm_take_number(struct cm_id *id);
 int cm_take_path(struct cm_id *id, const void *value, size_t length);
 /* The path record of an id that knows both addresses. */
 void cm_make_path(struct cm_id *id);
-void cm_copy_address(struct sockaddr_storage *to, const struct sockaddr *from);
-bool cm_same_ip(const struct sockaddr_storage *a, const struct sockaddr *b);
-void cm_gid_of_ip(const struct sockaddr_storage *at, union ibv_gid *gid);
 
 /* --- cm_channel.c --- */
 

@@ -24,14 +24,28 @@ code=$?
 touch "$2.done"
 exit $code
 END_OF_SIDE
-chmod +x "$work/stream_side" "$work/copy_side"
+cat >"$work/dgram_side" <<'END_OF_SIDE'
+#!/bin/bash
+# dgram_side PROGRAM OPTION... -p PORT [ADDRESS]: likewise; it is at one address, as it is none that all have
+if [[ ${!#} == *.* ]]; then
+	"${@:1:$#-1}" -s "${!#}"
+	code=$?
+	touch "$(dirname "$0")/${*: -2:1}.done"
+	exit $code
+fi
+"$@" -b 127.0.0.1 &
+until [ -e "$(dirname "$0")/${!#}.done" ]; do sleep 0.1; done
+kill $!
+END_OF_SIDE
+chmod +x "$work/stream_side" "$work/copy_side" "$work/dgram_side"
 
 # NAME PROGRAM OPTION...
 stream_pair() {
-	local name=$1
+	local name=$1 side=$work/stream_side
 	shift
 	command -v "$1" >/dev/null || { echo "skip $name no $1 on this machine"; return; }
-	if both "$work/stream_side" "$@" && ! grep -h warn "$work/client" "$work/server"; then
+	[ "$1" = udpong ] && side=$work/dgram_side
+	if both "$side" "$@" && ! grep -h warn "$work/client" "$work/server"; then
 		echo "ok $name"
 	else
 		failed "$name"
@@ -76,6 +90,10 @@ stream_pair rstream_small_buffers rstream -I 2 -C 10 -B 700 -S 3001 -i 0 -T v
 stream_pair rstream_keepalive rstream -I 2 -C 10 -k 20
 stream_pair riostream riostream -I 3 -C 20 -S 70001 -T v
 stream_pair riostream_blocking riostream -I 3 -C 20 -S 1000 -T b -T v
+stream_pair udpong udpong -C 200 -S 1000
+stream_pair udpong_blocking udpong -C 200 -S 64 -T b
+stream_pair udpong_async udpong -C 200 -S 2000 -T a
+stream_pair udpong_echo udpong -C 20 -S 1000 -T b -T e
 copies
 preloaded preloaded "$tcp_side"
 if [ "${1:-}" = whole ]; then

@@ -51,6 +51,7 @@ Test(cm_rsocket, other_sockets_are_left_to_the_kernel)
 {
 	cr_assert(rsocket(AF_UNIX, SOCK_STREAM, 0) == -1 && errno == EAFNOSUPPORT);
 	cr_assert(rsocket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) == -1 && errno == EOPNOTSUPP);
+	cr_assert(rsocket(AF_INET, SOCK_DGRAM | SOCK_NONBLOCK, 0) == -1 && errno == EOPNOTSUPP);
 	cr_assert(rsocket(AF_INET, SOCK_RAW, 0) == -1 && errno == EOPNOTSUPP);
 	cr_assert(rsocket(AF_INET, SOCK_STREAM, IPPROTO_UDP) == -1 && errno == EPROTONOSUPPORT);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* rs.h - a stream rsocket: what it consists of, and what the files of this room share.
+/* rs.h - an rsocket: what it consists of, and what the files of this room share.
  *
- * An rsocket is an id of rdma_cm with a channel of its own and, once it connects, a queue pair with one completion queue. Its
- * number is an epoll descriptor that is readable when one of the two channels is. Its `lock` guards all of it; calls of librdmacm
- * and libibverbs are made with it. No lock of the table is held meanwhile. Functions return 0 or a positive errno unless they say
- * otherwise; those with "locked" want the lock. */
+ * One for a stream is an id of rdma_cm with a channel of its own and, once it connects, a queue pair with one completion queue; one
+ * for datagrams (rs_dgram.h) has no id, and stays RS_FRESH. Its number is an epoll descriptor that is readable when one of its
+ * channels is. Its `lock` guards all of it; calls of librdmacm and libibverbs are made with it. No lock of the table is held
+ * meanwhile. Functions return 0 or a positive errno unless they say otherwise; those with "locked" want the lock. */
 #ifndef EMU_CM_RS_H
 #define EMU_CM_RS_H
 
@@ -67,6 +67,8 @@ struct rs_target {
 	uint32_t key;
 };
 
+struct rs_dgram;
+
 struct rsocket {
 	int fd;
 	unsigned int users; /* of the table's lock: calls, and the table itself */
@@ -76,6 +78,7 @@ struct rsocket {
 	struct rs_options options;
 	struct rdma_event_channel *channel;
 	struct rdma_cm_id *id;
+	struct rs_dgram *dgram; /* NULL: it is for a stream */
 	struct sockaddr_storage peer;
 	int error;                   /* SO_ERROR */
 	bool nonblocking, connected; /* connected: it was, so rdma_disconnect() is due */
@@ -114,6 +117,11 @@ struct rsocket {
 static inline uint32_t rs_least(uint64_t a, uint64_t b)
 {
 	return (uint32_t)(a < b ? a : b);
+}
+/* The length of an address of its family. */
+static inline socklen_t rs_address_least(const struct rsocket *rs)
+{
+	return rs->family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
 }
 /* A call fails: -1 and errno; or the value, if err is 0. */
 static inline int rs_result(int err, int value)
@@ -164,6 +172,11 @@ bool rs_has_request(const struct rsocket *rs);
 
 /* --- rs_queue.c, locked --- */
 
+#define RS_SENT UINT64_MAX /* wr_id; that of a receive is its place in `controls` */
+/* To that place of `controls`, which are of `size` bytes each. */
+int rs_post_receive(struct rsocket *rs, struct ibv_qp *qp, uint64_t place, uint32_t size);
+/* A completion queue, and its channel. */
+int rs_cq_open(struct rsocket *rs, struct ibv_context *context, uint32_t size);
 /* The queue pair of an id that has a device, buffers, and receives that are posted. */
 int rs_queues_open(struct rsocket *rs);
 void rs_queues_close(struct rsocket *rs);

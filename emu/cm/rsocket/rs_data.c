@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "emu/cm/rsocket/rs.h"
+#include "emu/cm/rsocket/rs_dgram.h"
 
 enum {
 	SEND_FLAGS = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE | MSG_WAITALL,
@@ -108,10 +108,12 @@ static bool send_need_not_wait(const struct rsocket *rs)
 	       (rs->state != RS_UP && rs->state != RS_ACCEPTED && rs->state != RS_CONNECTING);
 }
 
-static ssize_t send_iov(int fd, const struct iovec *iov, size_t count, int flags, const char *call)
+/* msg_name is where a datagram goes; a stream leaves it out. */
+static ssize_t send_msg(int fd, const struct msghdr *msg, int flags, const char *call)
 {
 	struct rs_cursor from;
 	struct rsocket *rs = rs_hold(fd);
+	bool blocks;
 	size_t whole;
 	int err;
 
@@ -119,12 +121,18 @@ static ssize_t send_iov(int fd, const struct iovec *iov, size_t count, int flags
 		return -1;
 	err = rs_check_flags(flags, SEND_FLAGS, call);
 	if (!err)
-		err = cursor_init(&from, iov, count);
+		err = cursor_init(&from, msg->msg_iov, msg->msg_iovlen);
 	whole = err ? 0 : from.left;
+	blocks = !rs->nonblocking && !(flags & MSG_DONTWAIT);
+	if (!err && rs->dgram) {
+		err = rs_dgram_send(rs, whole, msg->msg_name, msg->msg_namelen, blocks, cursor_take, &from);
+		rs_leave(rs);
+		return err ? rs_result(err, -1) : (ssize_t)whole;
+	}
 	if (!err)
 		err = rs_send_error(rs);
 	while (!err && from.left) {
-		err = rs_await(rs, send_need_not_wait, !rs->nonblocking && !(flags & MSG_DONTWAIT), -1);
+		err = rs_await(rs, send_need_not_wait, blocks, -1);
 		if (!err)
 			err = rs_send_error(rs);
 		if (!err)
@@ -138,25 +146,36 @@ static ssize_t send_iov(int fd, const struct iovec *iov, size_t count, int flags
 	return (ssize_t)(whole - (whole ? from.left : 0));
 }
 
-ssize_t rsend(int fd, const void *buf, size_t length, int flags)
+static bool is_stream(int fd)
 {
-	const struct iovec iov = { .iov_base = (void *)(uintptr_t)buf, .iov_len = length };
+	struct rsocket *rs = rs_get(fd);
+	bool is = rs && !rs->dgram;
 
-	return send_iov(fd, &iov, 1, flags, "rsend");
+	if (rs)
+		rs_put(rs);
+	return is;
 }
 
 ssize_t rsendto(int fd, const void *buf, size_t length, int flags, const struct sockaddr *to, socklen_t to_length)
 {
-	if (to || to_length)
+	struct iovec iov = { .iov_base = (void *)(uintptr_t)buf, .iov_len = length };
+	const struct msghdr msg = { .msg_name = (void *)(uintptr_t)to, .msg_namelen = to_length, .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if ((to || to_length) && is_stream(fd))
 		return rs_result(vb_refuse(EISCONN, "rsendto", "a stream takes no address."), -1);
-	return rsend(fd, buf, length, flags);
+	return send_msg(fd, &msg, flags, to ? "rsendto" : "rsend");
+}
+
+ssize_t rsend(int fd, const void *buf, size_t length, int flags)
+{
+	return rsendto(fd, buf, length, flags, NULL, 0);
 }
 
 ssize_t rsendmsg(int fd, const struct msghdr *msg, int flags)
 {
 	if (msg->msg_control && msg->msg_controllen)
 		return vb_absent("rsendmsg", "it sends no control messages (msg_control)."), -1;
-	return send_iov(fd, msg->msg_iov, msg->msg_iovlen, flags, "rsendmsg");
+	return send_msg(fd, msg, flags, "rsendmsg");
 }
 
 ssize_t rwrite(int fd, const void *buf, size_t length)
@@ -166,13 +185,17 @@ ssize_t rwrite(int fd, const void *buf, size_t length)
 
 ssize_t rwritev(int fd, const struct iovec *iov, int count)
 {
-	return send_iov(fd, iov, count < 0 ? SIZE_MAX : (size_t)count, 0, "rwritev");
+	const struct msghdr msg = { .msg_iov = (struct iovec *)(uintptr_t)iov, .msg_iovlen = count < 0 ? SIZE_MAX : (size_t)count };
+
+	return send_msg(fd, &msg, 0, "rwritev");
 }
 
 /* --- received --- */
 
 bool rs_can_read(const struct rsocket *rs)
 {
+	if (rs->dgram)
+		return rs->dgram->first || rs->reads_end || rs->closing || rs->error;
 	return rs->unread || rs->end_heard || rs->reads_end || rs->closing ||
 	       (rs->state != RS_UP && rs->state != RS_ACCEPTED && rs->state != RS_CONNECTING);
 }
@@ -211,23 +234,57 @@ static int read_end(struct rsocket *rs)
 	return rs->state == RS_OVER ? err : 0;
 }
 
-static ssize_t receive_iov(int fd, const struct iovec *iov, size_t count, int flags, const char *call)
+/* Locked: the next one, with its sender's address; what there is no place for is lost. After the end there is one of no bytes. */
+static int receive_datagram(struct rsocket *rs, struct rs_cursor *to, struct msghdr *msg, int flags, bool blocks)
+{
+	const struct rs_message *message;
+	int err = rs_await(rs, rs_can_read, blocks, -1);
+	uint32_t length;
+
+	message = rs->dgram->first;
+	if (!err && !message) {
+		err = rs->closing ? EBADF : rs->error;
+		rs->error = 0;
+	}
+	if (err || !message)
+		return err;
+	length = rs_least(message->length, to->left);
+	cursor_give(to, message->bytes, length);
+	msg->msg_flags = length < message->length ? MSG_TRUNC : 0;
+	if (msg->msg_name)
+		memcpy(msg->msg_name, &message->from, rs_least(msg->msg_namelen, rs_address_least(rs)));
+	msg->msg_namelen = rs_address_least(rs);
+	if (!(flags & MSG_PEEK))
+		rs_dgram_received(rs);
+	return 0;
+}
+
+static ssize_t receive_msg(int fd, struct msghdr *msg, int flags, const char *call)
 {
 	struct rs_cursor to;
 	struct rsocket *rs = rs_hold(fd);
 	size_t whole = 0;
-	bool ends = false;
+	bool ends = false, blocks;
 	int err;
 
 	if (!rs)
 		return -1;
 	err = rs_check_flags(flags, RECEIVE_FLAGS, call);
 	if (!err)
-		err = cursor_init(&to, iov, count);
+		err = cursor_init(&to, msg->msg_iov, msg->msg_iovlen);
 	if (!err)
 		whole = to.left;
+	blocks = !rs->nonblocking && !(flags & MSG_DONTWAIT);
+	msg->msg_controllen = 0;
+	msg->msg_flags = 0;
+	if (!err && rs->dgram) {
+		err = receive_datagram(rs, &to, msg, flags, blocks);
+		rs_leave(rs);
+		return err ? rs_result(err, -1) : (ssize_t)(whole - to.left);
+	}
+	msg->msg_namelen = 0;
 	while (!err && !ends && to.left) {
-		err = rs_await(rs, rs_can_read, !rs->nonblocking && !(flags & MSG_DONTWAIT), -1);
+		err = rs_await(rs, rs_can_read, blocks, -1);
 		if (err)
 			break;
 		ends = !rs->unread || !(flags & MSG_WAITALL) || flags & MSG_PEEK;
@@ -246,30 +303,31 @@ static ssize_t receive_iov(int fd, const struct iovec *iov, size_t count, int fl
 
 ssize_t rrecv(int fd, void *buf, size_t length, int flags)
 {
-	const struct iovec iov = { .iov_base = buf, .iov_len = length };
+	struct iovec iov = { .iov_base = buf, .iov_len = length };
+	struct msghdr msg = { .msg_iov = &iov, .msg_iovlen = 1 };
 
-	return receive_iov(fd, &iov, 1, flags, "rrecv");
+	return receive_msg(fd, &msg, flags, "rrecv");
 }
 
 ssize_t rrecvfrom(int fd, void *buf, size_t length, int flags, struct sockaddr *from, socklen_t *from_length)
 {
-	ssize_t n = rrecv(fd, buf, length, flags);
+	struct iovec iov = { .iov_base = buf, .iov_len = length };
+	bool named = from && from_length;
+	struct msghdr msg = {
+		.msg_name = named ? from : NULL, .msg_namelen = named ? *from_length : 0, .msg_iov = &iov, .msg_iovlen = 1
+	};
+	ssize_t n = receive_msg(fd, &msg, flags, "rrecvfrom");
 
-	if (n > 0 && from && from_length)
+	if (n >= 0 && named && msg.msg_namelen)
+		*from_length = msg.msg_namelen;
+	else if (n > 0 && named)
 		(void)rgetpeername(fd, from, from_length);
 	return n;
 }
 
 ssize_t rrecvmsg(int fd, struct msghdr *msg, int flags)
 {
-	ssize_t n = receive_iov(fd, msg->msg_iov, msg->msg_iovlen, flags, "rrecvmsg");
-
-	if (n >= 0) {
-		msg->msg_namelen = 0;
-		msg->msg_controllen = 0;
-		msg->msg_flags = 0;
-	}
-	return n;
+	return receive_msg(fd, msg, flags, "rrecvmsg");
 }
 
 ssize_t rread(int fd, void *buf, size_t length)
@@ -279,5 +337,7 @@ ssize_t rread(int fd, void *buf, size_t length)
 
 ssize_t rreadv(int fd, const struct iovec *iov, int count)
 {
-	return receive_iov(fd, iov, count < 0 ? SIZE_MAX : (size_t)count, 0, "rreadv");
+	struct msghdr msg = { .msg_iov = (struct iovec *)(uintptr_t)iov, .msg_iovlen = count < 0 ? SIZE_MAX : (size_t)count };
+
+	return receive_msg(fd, &msg, 0, "rreadv");
 }

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "emu/cm/rsocket/rs.h"
+#include "emu/cm/rsocket/rs_dgram.h"
 
 /* --- made --- */
 
@@ -20,16 +20,22 @@ int rsocket(int domain, int type, int protocol)
 	}
 	/* Also with SOCK_CLOEXEC or SOCK_NONBLOCK, as with rdma-core: then librspreload leaves the program one of the
 	 * kernel's. The sockets of emu itself are such ones. */
-	if (type != SOCK_STREAM)
-		return vb_absent("rsocket", "type 0x%x (EOPNOTSUPP): it is SOCK_STREAM, without flags.", (unsigned int)type), -1;
-	if (protocol && protocol != IPPROTO_TCP) {
-		vb_inform("rsocket", "protocol %d (EPROTONOSUPPORT): it is IPPROTO_TCP or 0.", protocol);
+	if (type != SOCK_STREAM && type != SOCK_DGRAM)
+		return vb_absent("rsocket", "type 0x%x (EOPNOTSUPP): it is SOCK_STREAM or SOCK_DGRAM, without flags.",
+				 (unsigned int)type),
+		       -1;
+	if (protocol && protocol != (type == SOCK_STREAM ? IPPROTO_TCP : IPPROTO_UDP)) {
+		vb_inform("rsocket", "protocol %d (EPROTONOSUPPORT): it is %s or 0.", protocol,
+			  type == SOCK_STREAM ? "IPPROTO_TCP" : "IPPROTO_UDP");
 		return rs_result(EPROTONOSUPPORT, -1);
 	}
 	rs = rs_new((sa_family_t)domain);
 	if (!rs)
 		return vb_refuse(errno, "rsocket", "no memory or no descriptor for an rsocket. Raise RLIMIT_NOFILE."), -1;
-	err = rdma_create_id(rs->channel, &rs->id, rs, RDMA_PS_TCP) ? errno : 0;
+	if (type == SOCK_DGRAM)
+		err = rs_dgram_open(rs);
+	else
+		err = rdma_create_id(rs->channel, &rs->id, rs, RDMA_PS_TCP) ? errno : 0;
 	number = rs->fd;
 	if (err)
 		(void)rs_unlist(rs);
@@ -60,11 +66,13 @@ int rbind(int fd, const struct sockaddr *at, socklen_t length)
 
 	if (!rs)
 		return -1;
-	if (!at || length < (rs->family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6)))
+	if (!at || length < rs_address_least(rs))
 		err = vb_refuse(EINVAL, "rbind", "addr is NULL, or addrlen is not that of an address of the rsocket's domain.");
 	else if (at->sa_family != rs->family)
 		err = vb_refuse(EAFNOSUPPORT, "rbind", "the address is of family %d, and the rsocket of %d.", at->sa_family,
 				rs->family);
+	else if (rs->dgram)
+		err = rs_dgram_bind(rs, at, length);
 	else if (rs->state != RS_FRESH)
 		err = vb_refuse(EINVAL, "rbind", "the rsocket listens or connects. Bind it before.");
 	else
@@ -81,7 +89,9 @@ int rlisten(int fd, int backlog)
 
 	if (!rs)
 		return -1;
-	if (rs->state == RS_FRESH) {
+	if (rs->dgram) {
+		err = vb_refuse(EOPNOTSUPP, "rlisten", "the rsocket is one for datagrams.");
+	} else if (rs->state == RS_FRESH) {
 		if (rs->family == AF_INET6 && !rs->id->route.addr.src_addr.sa_family)
 			err = bind_locked(rs, (const struct sockaddr *)&any);
 		if (!err)
@@ -113,13 +123,24 @@ static int give_address(const struct sockaddr_storage *has, sa_family_t family, 
 int rgetsockname(int fd, struct sockaddr *at, socklen_t *length)
 {
 	struct rsocket *rs = rs_hold(fd);
+	struct sockaddr_storage own;
 	int err;
 
 	if (!rs)
 		return -1;
-	err = give_address(&rs->id->route.addr.src_storage, rs->family, at, length);
+	err = rs->dgram ? rs_dgram_name(rs, &own) : 0;
+	if (!err)
+		err = give_address(rs->dgram ? &own : &rs->id->route.addr.src_storage, rs->family, at, length);
 	rs_leave(rs);
 	return rs_result(err, 0);
+}
+
+/* Or it was: its peer's name stays. */
+static bool is_connected(const struct rsocket *rs)
+{
+	if (rs->dgram)
+		return rs->dgram->connected;
+	return rs->state == RS_ACCEPTED || rs->state == RS_UP || (rs->state == RS_OVER && rs->connected);
 }
 
 int rgetpeername(int fd, struct sockaddr *at, socklen_t *length)
@@ -130,9 +151,7 @@ int rgetpeername(int fd, struct sockaddr *at, socklen_t *length)
 	if (!rs)
 		return -1;
 	rs_look(rs);
-	err = rs->state == RS_ACCEPTED || rs->state == RS_UP || (rs->state == RS_OVER && rs->connected)
-		      ? give_address(&rs->peer, rs->family, at, length)
-		      : ENOTCONN;
+	err = is_connected(rs) ? give_address(&rs->peer, rs->family, at, length) : ENOTCONN;
 	rs_leave(rs);
 	return rs_result(err, 0);
 }
@@ -186,7 +205,7 @@ int rshutdown(int fd, int how)
 	rs_look(rs);
 	if (how != SHUT_RD && how != SHUT_WR && how != SHUT_RDWR)
 		err = EINVAL;
-	else if (rs->state != RS_ACCEPTED && rs->state != RS_UP && !(rs->state == RS_OVER && rs->connected))
+	else if (!is_connected(rs))
 		err = ENOTCONN;
 	if (!err) {
 		rs->reads_end |= how != SHUT_WR;
@@ -205,7 +224,7 @@ int rshutdown(int fd, int how)
 /* All that was sent has arrived, or will not. */
 static bool is_drained(const struct rsocket *rs)
 {
-	return rs->state != RS_ACCEPTED && (rs->state != RS_UP || !rs->sent_count);
+	return rs->state != RS_ACCEPTED && ((rs->state != RS_UP && !rs->dgram) || !rs->sent_count);
 }
 
 static void drain_sends(struct rsocket *rs)
@@ -219,7 +238,7 @@ static void drain_sends(struct rsocket *rs)
 	rs_say_due(rs);
 	if (rs->state == RS_ACCEPTED)
 		(void)rs_await(rs, is_drained, true, most_ms > RS_MEET_MS ? RS_MEET_MS : most_ms);
-	if (rs->state == RS_UP)
+	if (rs->state == RS_UP || rs->dgram)
 		while (rs_await(rs, is_drained, true, most_ms) == EINTR)
 			;
 }

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/cm/rsocket/rs.h"
+#include "emu/cm/rsocket/rs_dgram.h"
 
 enum {
 	RESOLVE_MS = 2000,
@@ -166,12 +166,15 @@ int rconnect(int fd, const struct sockaddr *to, socklen_t length)
 
 	if (!rs)
 		return -1;
-	if (!to || length < (rs->family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6)) ||
-	    length > sizeof(rs->peer))
+	if (rs->dgram && to && length >= sizeof(sa_family_t) && to->sa_family == AF_UNSPEC)
+		err = rs_dgram_connect(rs, to, length);
+	else if (!to || length < rs_address_least(rs) || length > sizeof(rs->peer))
 		err = vb_refuse(EINVAL, "rconnect", "addr is NULL, or addrlen is not that of an address of the rsocket's domain.");
 	else if (to->sa_family != rs->family)
 		err = vb_refuse(EAFNOSUPPORT, "rconnect", "the address is of family %d, and the rsocket of %d.", to->sa_family,
 				rs->family);
+	else if (rs->dgram)
+		err = rs_dgram_connect(rs, to, length);
 	else
 		err = meet_peer(rs, to, length);
 	rs_leave(rs);

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/cm/rsocket/rs.h"
+#include "emu/cm/rsocket/rs_dgram.h"
 
 enum { POLL_US_MOST = 1000 * 1000 };
 
@@ -119,7 +119,7 @@ static int set_number(struct rsocket *rs, const struct rs_number *number, const 
 	}
 	if (wanted < 0)
 		return EINVAL;
-	if (rs->state == RS_FRESH || rs->state == RS_LISTENING) {
+	if (rs->dgram ? !rs->dgram->qp : rs->state == RS_FRESH || rs->state == RS_LISTENING) {
 		*number_in(rs, number) = (int)within(wanted, number->least, number->most);
 		return 0;
 	}
@@ -151,6 +151,11 @@ static int set_route(struct rsocket *rs, const void *value, socklen_t length)
 	return 0;
 }
 
+static bool is_of_streams(int level, int name)
+{
+	return level == IPPROTO_TCP || (level == SOL_RDMA && (name == RDMA_ROUTE || name == RDMA_IOMAPSIZE));
+}
+
 int rsetsockopt(int fd, int level, int name, const void *value, socklen_t length)
 {
 	const struct rs_number *number = number_find(level, name);
@@ -161,6 +166,8 @@ int rsetsockopt(int fd, int level, int name, const void *value, socklen_t length
 		return -1;
 	if (!value)
 		err = EFAULT;
+	else if (rs->dgram && is_of_streams(level, name))
+		err = ENOPROTOOPT;
 	else if (number)
 		err = set_number(rs, number, value, length);
 	else if (level == SOL_SOCKET && name == SO_LINGER)
@@ -224,6 +231,8 @@ static int get_option(struct rsocket *rs, int level, int name, void *to, socklen
 	const struct rs_number *number = number_find(level, name);
 	int err = rs->error;
 
+	if (rs->dgram && is_of_streams(level, name))
+		return ENOPROTOOPT;
 	if (level == IPPROTO_TCP && name == TCP_MAXSEG)
 		return give_number(to, length, segment_of(rs));
 	if (number)
@@ -239,11 +248,11 @@ static int get_option(struct rsocket *rs, int level, int name, void *to, socklen
 	case SO_LINGER:
 		return give_value(to, length, &rs->options.linger, sizeof(rs->options.linger));
 	case SO_TYPE:
-		return give_number(to, length, SOCK_STREAM);
+		return give_number(to, length, rs->dgram ? SOCK_DGRAM : SOCK_STREAM);
 	case SO_DOMAIN:
 		return give_number(to, length, rs->family);
 	case SO_PROTOCOL:
-		return give_number(to, length, IPPROTO_TCP);
+		return give_number(to, length, rs->dgram ? IPPROTO_UDP : IPPROTO_TCP);
 	case SO_ACCEPTCONN:
 		return give_number(to, length, rs->state == RS_LISTENING);
 	default:

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/select.h>
 
-#include "emu/cm/rsocket/rs.h"
+#include "emu/cm/rsocket/rs_dgram.h"
 #include "emu/verbs/cm/vb_cm.h"
 
 enum {
@@ -40,6 +40,10 @@ static short revents_of(struct rsocket *rs, short events)
 
 	if (rs->closing)
 		return POLLNVAL;
+	if (rs->dgram) {
+		is = (rs_can_read(rs) ? READABLE : 0) | (rs_dgram_can_send(rs) ? WRITABLE : 0) | (rs->error ? POLLERR : 0);
+		return (short)(is & (events | ALWAYS));
+	}
 	switch (rs->state) {
 	case RS_FRESH:
 		is = WRITABLE | POLLHUP;

@@ -5,25 +5,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/cm/rsocket/rs.h"
+#include "emu/cm/rsocket/rs_dgram.h"
 
 enum {
 	COMPLETIONS_AT_ONCE = 16,
 	PART_LEAST = 2048, /* a part of the stream is a quarter of the send buffer, so that its copying and its sending overlap */
 	SPARE_SLOTS = 1,   /* for a credit */
 };
-#define SENT UINT64_MAX /* wr_id; that of a receive is its place in `controls` */
 
 /* --- opened and closed --- */
 
-static int post_receive(struct rsocket *rs, uint64_t place)
+int rs_post_receive(struct rsocket *rs, struct ibv_qp *qp, uint64_t place, uint32_t size)
 {
-	struct ibv_sge to = { .addr = (uintptr_t)(rs->controls + place * RS_CONTROL_BYTES),
-			      .length = RS_CONTROL_BYTES,
-			      .lkey = rs->own_mr->lkey };
+	struct ibv_sge to = { .addr = (uintptr_t)(rs->controls + place * size), .length = size, .lkey = rs->own_mr->lkey };
 	struct ibv_recv_wr wr = { .wr_id = place, .sg_list = &to, .num_sge = 1 }, *bad;
 
-	return ibv_post_recv(rs->id->qp, &wr, &bad);
+	return ibv_post_recv(qp, &wr, &bad);
 }
 
 static int open_buffers(struct rsocket *rs)
@@ -43,6 +40,20 @@ static int open_buffers(struct rsocket *rs)
 	return rs->own_mr ? 0 : errno;
 }
 
+int rs_cq_open(struct rsocket *rs, struct ibv_context *context, uint32_t size)
+{
+	int err;
+
+	rs->completions = ibv_create_comp_channel(context);
+	if (!rs->completions)
+		return errno;
+	err = fcntl(rs->completions->fd, F_SETFL, O_NONBLOCK) ? errno : rs_watch(rs, rs->completions->fd);
+	if (err)
+		return err;
+	rs->cq = ibv_create_cq(context, (int)size, rs, rs->completions, 0);
+	return rs->cq ? 0 : errno;
+}
+
 static int open_qp(struct rsocket *rs)
 {
 	const struct rs_options *options = &rs->options;
@@ -55,17 +66,10 @@ static int open_qp(struct rsocket *rs)
 		.qp_type = IBV_QPT_RC,
 		.sq_sig_all = 1,
 	};
-	int err;
+	int err = rs_cq_open(rs, rs->id->verbs, options->send_queue + options->receive_queue);
 
-	rs->completions = ibv_create_comp_channel(rs->id->verbs);
-	if (!rs->completions)
-		return errno;
-	err = fcntl(rs->completions->fd, F_SETFL, O_NONBLOCK) ? errno : rs_watch(rs, rs->completions->fd);
 	if (err)
 		return err;
-	rs->cq = ibv_create_cq(rs->id->verbs, (int)(options->send_queue + options->receive_queue), rs, rs->completions, 0);
-	if (!rs->cq)
-		return errno;
 	attr.send_cq = attr.recv_cq = rs->cq;
 	return rdma_create_qp(rs->id, NULL, &attr) ? errno : 0;
 }
@@ -81,7 +85,7 @@ int rs_queues_open(struct rsocket *rs)
 	if (!err)
 		err = open_qp(rs);
 	for (uint32_t i = 0; i < rs->receives && !err; i++)
-		err = post_receive(rs, i);
+		err = rs_post_receive(rs, rs->id->qp, i, RS_CONTROL_BYTES);
 	if (err)
 		rs_queues_close(rs);
 	return err;
@@ -192,7 +196,7 @@ static void take_received(struct rsocket *rs, const struct ibv_wc *wc)
 	if (rs->state != RS_UP)
 		return;
 	rs->slots_owed++;
-	if (post_receive(rs, wc->wr_id))
+	if (rs_post_receive(rs, rs->id->qp, wc->wr_id, RS_CONTROL_BYTES))
 		rs_fail(rs, ECONNRESET);
 }
 
@@ -205,9 +209,9 @@ static void take_sent(struct rsocket *rs)
 
 static void take_wc(struct rsocket *rs, const struct ibv_wc *wc)
 {
-	if (wc->wr_id == SENT)
+	if (wc->wr_id == RS_SENT)
 		take_sent(rs);
-	if (wc->status == IBV_WC_SUCCESS && wc->wr_id != SENT) {
+	if (wc->status == IBV_WC_SUCCESS && wc->wr_id != RS_SENT) {
 		take_received(rs, wc);
 	} else if (wc->status != IBV_WC_SUCCESS && (rs->state == RS_UP || rs->state == RS_ACCEPTED)) {
 		vb_inform("rsocket", "the connection is reset: %s.", ibv_wc_status_str(wc->status));
@@ -224,7 +228,7 @@ bool rs_poll(struct rsocket *rs)
 	do {
 		n = ibv_poll_cq(rs->cq, COMPLETIONS_AT_ONCE, wc);
 		for (int i = 0; i < n; i++)
-			take_wc(rs, &wc[i]);
+			(rs->dgram ? rs_dgram_completed : take_wc)(rs, &wc[i]);
 		came |= n > 0;
 	} while (n == COMPLETIONS_AT_ONCE);
 	if (came) {
@@ -260,7 +264,7 @@ static bool post_wr(struct rsocket *rs, struct ibv_send_wr *wr, uint32_t holds)
 {
 	struct ibv_send_wr *bad;
 
-	wr->wr_id = SENT;
+	wr->wr_id = RS_SENT;
 	if (ibv_post_send(rs->id->qp, wr, &bad)) {
 		rs_fail(rs, ECONNRESET);
 		return false;

@@ -6,7 +6,7 @@
 #include <sys/epoll.h>
 #include <unistd.h>
 
-#include "emu/cm/rsocket/rs.h"
+#include "emu/cm/rsocket/rs_dgram.h"
 
 static pthread_mutex_t table_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct rsocket **table; /* with table_lock */
@@ -94,6 +94,7 @@ free:
 static void rs_free(struct rsocket *rs)
 {
 	rs_iomaps_free(rs);
+	rs_dgram_free(rs);
 	rs_queues_close(rs);
 	if (rs->id)
 		(void)rdma_destroy_id(rs->id);

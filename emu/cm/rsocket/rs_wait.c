@@ -12,7 +12,7 @@
 #include <sys/eventfd.h>
 #include <time.h>
 
-#include "emu/cm/rsocket/rs.h"
+#include "emu/cm/rsocket/rs_dgram.h"
 #include "emu/verbs/cm/vb_cm.h"
 
 static int bell = -1; /* of the process, and ever readable */
@@ -81,7 +81,9 @@ void rs_look(struct rsocket *rs)
 		take_completion_events(rs);
 		(void)rs_poll(rs);
 	}
-	if (rs->state != RS_LISTENING && rs->id)
+	if (rs->dgram)
+		rs_dgram_look(rs);
+	else if (rs->state != RS_LISTENING && rs->id)
 		take_cm_events(rs);
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 static const uint8_t magic[4] = { 'e', 'm', 'r', 's' };
+static const uint8_t head_magic[4] = { 'e', 'm', 'r', 'd' };
 
 struct greeting_bytes {
 	uint8_t magic[4];
@@ -27,6 +28,16 @@ struct control_bytes {
 };
 static_assert(sizeof(struct control_bytes) == RS_CONTROL_BYTES, "no padding");
 static_assert(offsetof(struct control_bytes, offset) == 16, "no padding");
+
+struct head_bytes {
+	uint8_t magic[4];
+	uint8_t version;
+	uint8_t kind;
+	uint16_t port;
+	uint32_t qpn;
+	uint8_t token[8];
+};
+static_assert(sizeof(struct head_bytes) == RS_HEAD_BYTES, "no padding");
 
 static bool all_zero(const uint8_t bytes[3])
 {
@@ -96,5 +107,29 @@ bool rs_control_get(const uint8_t bytes[RS_CONTROL_BYTES], struct rs_control *co
 		.at = be64toh(raw.at),
 		.length = be64toh(raw.length),
 	};
+	return true;
+}
+
+void rs_head_put(const struct rs_head *head, uint8_t bytes[RS_HEAD_BYTES])
+{
+	struct head_bytes raw = {
+		.version = RS_VERSION, .kind = (uint8_t)head->kind, .port = htobe16(head->port), .qpn = htobe32(head->qpn)
+	};
+
+	memcpy(raw.magic, head_magic, sizeof(head_magic));
+	memcpy(raw.token, &head->token, sizeof(raw.token)); /* it means nothing to others */
+	memcpy(bytes, &raw, sizeof(raw));
+}
+
+bool rs_head_get(const uint8_t bytes[RS_HEAD_BYTES], struct rs_head *head)
+{
+	struct head_bytes raw;
+
+	memcpy(&raw, bytes, sizeof(raw));
+	if (memcmp(raw.magic, head_magic, sizeof(head_magic)) || raw.version != RS_VERSION || raw.kind < RS_MESSAGE ||
+	    raw.kind >= RS_HEADS)
+		return false;
+	*head = (struct rs_head){ .kind = raw.kind, .port = be16toh(raw.port), .qpn = be32toh(raw.qpn) };
+	memcpy(&head->token, raw.token, sizeof(raw.token));
 	return true;
 }
