@@ -30,6 +30,8 @@ struct wanted {
 	void (*round)(void);   /* as race_case.run */
 	enum ibv_qp_type type; /* 0: RC */
 	bool srq;              /* one for all queue pairs of a side */
+	bool events;           /* completion queues of requests have a channel */
+	bool extended;         /* queue pairs take the extended calls */
 	bool manager;          /* side 1 connects to side 0 by rdma_cm; one lane */
 	bool stream;           /* by rsockets; there are no objects of verbs */
 };
@@ -42,7 +44,7 @@ struct wanted {
 
 void kit_round(unsigned round);
 
-extern const struct race_set verbs_remote, verbs_target, verbs_local, verbs_receives, verbs_objects;
+extern const struct race_set verbs_remote, verbs_target, verbs_local, verbs_receives, verbs_objects, verbs_memory;
 
 struct remote {
 	uint64_t at;
@@ -59,6 +61,7 @@ struct mine {
 	struct ibv_mr *mr;
 	uint8_t *memory;                               /* SPAN bytes */
 	struct ibv_cq *sends[LANES], *receives[LANES]; /* of all queue pairs of a lane */
+	struct ibv_comp_channel *channel;
 	struct ibv_srq *srq;
 	struct ibv_qp *qp[SIDES][LANES];
 	struct ibv_ah *ah[SIDES];

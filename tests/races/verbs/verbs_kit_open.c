@@ -43,13 +43,28 @@ static void open_queues(void)
 {
 	struct ibv_srq_init_attr init = { .attr = { .max_wr = DEPTH, .max_sge = LIST } };
 
+	if (wanted()->events)
+		NEED(mine.channel = ibv_create_comp_channel(mine.context));
 	for (unsigned lane = 0; lane < LANES; lane++) {
-		mine.sends[lane] = ibv_create_cq(mine.context, SIDES * DEPTH, NULL, NULL, 0);
+		mine.sends[lane] = ibv_create_cq(mine.context, SIDES * DEPTH, NULL, mine.channel, 0);
 		mine.receives[lane] = ibv_create_cq(mine.context, SIDES * DEPTH, NULL, NULL, 0);
 		NEED(mine.sends[lane] && mine.receives[lane]);
 	}
 	if (wanted()->srq)
 		NEED(mine.srq = ibv_create_srq(mine.pd, &init));
+}
+
+static struct ibv_qp *extended_pair(const struct ibv_qp_init_attr *init)
+{
+	struct ibv_qp_init_attr_ex wide = { .send_cq = init->send_cq,
+					    .recv_cq = init->recv_cq,
+					    .cap = init->cap,
+					    .qp_type = init->qp_type,
+					    .comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS,
+					    .pd = mine.pd,
+					    .send_ops_flags = IBV_QP_EX_WITH_RDMA_WRITE };
+
+	return ibv_create_qp_ex(mine.context, &wide);
 }
 
 static void open_pair(unsigned to, unsigned lane)
@@ -58,7 +73,7 @@ static void open_pair(unsigned to, unsigned lane)
 
 	init.send_cq = mine.sends[lane];
 	init.recv_cq = mine.receives[lane];
-	mine.qp[to][lane] = ibv_create_qp(mine.pd, &init);
+	mine.qp[to][lane] = wanted()->extended ? extended_pair(&init) : ibv_create_qp(mine.pd, &init);
 	NEED(mine.qp[to][lane]);
 }
 
@@ -192,6 +207,8 @@ void race_close(void)
 		NEED(!ibv_destroy_cq(mine.sends[lane]));
 		NEED(!ibv_destroy_cq(mine.receives[lane]));
 	}
+	if (mine.channel)
+		NEED(!ibv_destroy_comp_channel(mine.channel));
 	NEED(!ibv_dereg_mr(mine.mr));
 	NEED(!ibv_dealloc_pd(mine.pd));
 	if (mine.list) {
