@@ -136,6 +136,11 @@ static uintptr_t landing_of(uintptr_t at)
 	return 0;
 }
 
+static bool copies_few(const ucontext_t *interrupted)
+{
+	return landing_of((uintptr_t)interrupted->uc_mcontext.gregs[REG_RIP]);
+}
+
 static bool land_few(ucontext_t *interrupted)
 {
 	greg_t *at = &interrupted->uc_mcontext.gregs[REG_RIP];
@@ -155,6 +160,12 @@ static bool are_few(size_t length)
 static bool copy_few(void *to, const void *from, size_t length)
 {
 	(void)to, (void)from, (void)length;
+	return false;
+}
+
+static bool copies_few(const ucontext_t *interrupted)
+{
+	(void)interrupted;
 	return false;
 }
 
@@ -218,10 +229,20 @@ static void be_wary(void)
 	atomic_store_explicit(&faulted_at, ticks(), memory_order_relaxed);
 }
 
+static _Atomic(guard_first *) asked_first;
+
+void guard_ask_first(guard_first *first)
+{
+	atomic_store(&asked_first, first);
+}
+
 static bool take_fault(const siginfo_t *info, void *context)
 {
 	ucontext_t *interrupted = context;
+	guard_first *first = atomic_load(&asked_first);
 
+	if (first && first(info, context, current || copies_few(interrupted)))
+		return true;
 	if (info->si_signo == SIGBUS && file_replaced(info))
 		return true;
 	if (info->si_code > 0 && land_few(interrupted)) { /* a fault, not a signal that was sent */

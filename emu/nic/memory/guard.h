@@ -28,6 +28,10 @@ void guard_slice_begin(void);
 void guard_slice_end(void);
 /* True once, when the program's handler is to stand before ours for good: the kernel copies from now on. */
 bool guard_gave_up(void);
+/* Faults are shown to `first` before all else; `guarded`: in an access of the guard's. True: it has dealt with it. In the
+ * handler. NULL: nobody. */
+typedef bool guard_first(const siginfo_t *info, void *context, bool guarded);
+void guard_ask_first(guard_first *first);
 /* In a fork's child, which has the handlers, too. */
 void guard_forked(void);
 
