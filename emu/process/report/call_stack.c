@@ -82,6 +82,20 @@ void call_stack_take(struct call_stack *stack)
 		stack->frame[stack->count++] = (uintptr_t)frame[i];
 }
 
+/* An address that was interrupted is no return address: others are one byte behind what they stand for. */
+void call_stack_take_interrupted(struct call_stack *stack, uintptr_t at, bool deep)
+{
+	void *frame[CALL_STACK_FRAMES + OWN_FRAMES];
+	int count = deep ? backtrace(frame, CALL_STACK_FRAMES + OWN_FRAMES) : 0, from = 0;
+
+	stack->count = 1;
+	stack->frame[0] = at + 1;
+	while (from < count && (uintptr_t)frame[from] != at)
+		from++;
+	for (int i = from + 1; i < count && stack->count < CALL_STACK_FRAMES; i++)
+		stack->frame[stack->count++] = (uintptr_t)frame[i];
+}
+
 uint64_t call_stack_place(const struct call_stack *stack)
 {
 	uint64_t place = 0;

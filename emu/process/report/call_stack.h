@@ -6,6 +6,7 @@
 #ifndef EMU_PROCESS_CALL_STACK_H
 #define EMU_PROCESS_CALL_STACK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,6 +23,9 @@ struct call_stack {
 /* Loads what taking a stack needs. Before the first one, without the driver role; again is harmless. */
 void call_stack_prime(void);
 void call_stack_take(struct call_stack *stack);
+/* In a signal handler: of the code that it interrupts at this address. `deep`: there is stack for the unwinder; without, that
+ * address alone. */
+void call_stack_take_interrupted(struct call_stack *stack, uintptr_t at, bool deep);
 /* A number for the outermost frame that counts: the same for the same place in the program. 0: there is none. */
 uint64_t call_stack_place(const struct call_stack *stack);
 /* Modules may have come and gone since the last one was written. */

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* call_memory.c - what memory a system call is told of: a table for calls with buffers, a page's worth for each pointer of the
+ * others. */
+#include "emu/process/races/system_calls.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+#ifndef SYS_epoll_pwait2
+#define SYS_epoll_pwait2 441
+#endif
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449
+#endif
+
+enum { POINTERS = 4, CALLS = 512, TEXT_BYTES = 4096, ADDRESS_BYTES = 128, VECTORS_MAX = 1024 };
+
+enum pointer_kind {
+	POINTER_NONE,
+	POINTER_BYTES,   /* `size` */
+	POINTER_ARRAY,   /* of elements of `size`, as many as the argument `count` says */
+	POINTER_VECTOR,  /* likewise, of struct iovec */
+	POINTER_MESSAGE, /* struct msghdr */
+	POINTER_MESSAGES /* as many struct mmsghdr */
+};
+
+struct pointer {
+	uint8_t arg;
+	uint8_t kind; /* enum pointer_kind */
+	uint8_t count;
+	uint16_t size;
+};
+
+struct call_pointers {
+	struct pointer pointer[POINTERS];
+};
+
+#define BYTES(arg, size)                    \
+	{                                   \
+		arg, POINTER_BYTES, 0, size \
+	}
+#define TEXT(arg)                                 \
+	{                                         \
+		arg, POINTER_BYTES, 0, TEXT_BYTES \
+	}
+#define BUFFER(arg, count)                   \
+	{                                    \
+		arg, POINTER_ARRAY, count, 1 \
+	}
+#define ARRAY(arg, count, size)                 \
+	{                                       \
+		arg, POINTER_ARRAY, count, size \
+	}
+#define VECTOR(arg, count)                    \
+	{                                     \
+		arg, POINTER_VECTOR, count, 0 \
+	}
+#define MESSAGE(arg)                       \
+	{                                  \
+		arg, POINTER_MESSAGE, 0, 0 \
+	}
+#define MESSAGES(arg, count)                    \
+	{                                       \
+		arg, POINTER_MESSAGES, count, 0 \
+	}
+
+enum { TIME = 16, EPOLL_EVENT = 12, EVENT = 32, POLL = 8, FD_SET = 128, WAITER = 24 };
+
+/* clang-format off */
+static const struct call_pointers calls[CALLS] = {
+	[SYS_read] = { { BUFFER(1, 2) } },
+	[SYS_write] = { { BUFFER(1, 2) } },
+	[SYS_pread64] = { { BUFFER(1, 2) } },
+	[SYS_pwrite64] = { { BUFFER(1, 2) } },
+	[SYS_readv] = { { VECTOR(1, 2) } },
+	[SYS_writev] = { { VECTOR(1, 2) } },
+	[SYS_preadv] = { { VECTOR(1, 2) } },
+	[SYS_pwritev] = { { VECTOR(1, 2) } },
+	[SYS_preadv2] = { { VECTOR(1, 2) } },
+	[SYS_pwritev2] = { { VECTOR(1, 2) } },
+	[SYS_vmsplice] = { { VECTOR(1, 2) } },
+	[SYS_process_vm_readv] = { { VECTOR(1, 2), VECTOR(3, 4) } },
+	[SYS_process_vm_writev] = { { VECTOR(1, 2), VECTOR(3, 4) } },
+	[SYS_sendto] = { { BUFFER(1, 2), BUFFER(4, 5) } },
+	[SYS_recvfrom] = { { BUFFER(1, 2), BYTES(4, ADDRESS_BYTES), BYTES(5, 4) } },
+	[SYS_sendmsg] = { { MESSAGE(1) } },
+	[SYS_recvmsg] = { { MESSAGE(1) } },
+	[SYS_sendmmsg] = { { MESSAGES(1, 2) } },
+	[SYS_recvmmsg] = { { MESSAGES(1, 2), BYTES(4, TIME) } },
+	[SYS_bind] = { { BUFFER(1, 2) } },
+	[SYS_connect] = { { BUFFER(1, 2) } },
+	[SYS_setsockopt] = { { BUFFER(3, 4) } },
+	[SYS_poll] = { { ARRAY(0, 1, POLL) } },
+	[SYS_ppoll] = { { ARRAY(0, 1, POLL), BYTES(2, TIME), BYTES(3, 8) } },
+	[SYS_select] = { { BYTES(1, FD_SET), BYTES(2, FD_SET), BYTES(3, FD_SET), BYTES(4, TIME) } },
+	[SYS_epoll_wait] = { { ARRAY(1, 2, EPOLL_EVENT) } },
+	[SYS_epoll_pwait] = { { ARRAY(1, 2, EPOLL_EVENT), BYTES(4, 8) } },
+	[SYS_epoll_pwait2] = { { ARRAY(1, 2, EPOLL_EVENT), BYTES(3, TIME), BYTES(4, 8) } },
+	[SYS_epoll_ctl] = { { BYTES(3, EPOLL_EVENT) } },
+	[SYS_io_getevents] = { { ARRAY(3, 2, EVENT), BYTES(4, TIME) } },
+	[SYS_futex] = { { BYTES(0, 4), BYTES(3, TIME), BYTES(4, 4) } },
+	[SYS_futex_waitv] = { { ARRAY(0, 1, WAITER), BYTES(3, TIME) } },
+	[SYS_nanosleep] = { { BYTES(0, TIME), BYTES(1, TIME) } },
+	[SYS_clock_nanosleep] = { { BYTES(2, TIME), BYTES(3, TIME) } },
+	[SYS_rt_sigprocmask] = { { BYTES(1, 8), BYTES(2, 8) } },
+	[SYS_getrandom] = { { BUFFER(0, 1) } },
+	[SYS_getcwd] = { { BUFFER(0, 1) } },
+	[SYS_getdents] = { { BUFFER(1, 2) } },
+	[SYS_getdents64] = { { BUFFER(1, 2) } },
+	[SYS_readlink] = { { TEXT(0), BUFFER(1, 2) } },
+	[SYS_readlinkat] = { { TEXT(1), BUFFER(2, 3) } },
+	[SYS_setxattr] = { { TEXT(0), TEXT(1), BUFFER(2, 3) } },
+	[SYS_lsetxattr] = { { TEXT(0), TEXT(1), BUFFER(2, 3) } },
+	[SYS_fsetxattr] = { { TEXT(1), BUFFER(2, 3) } },
+	[SYS_getxattr] = { { TEXT(0), TEXT(1), BUFFER(2, 3) } },
+	[SYS_lgetxattr] = { { TEXT(0), TEXT(1), BUFFER(2, 3) } },
+	[SYS_fgetxattr] = { { TEXT(1), BUFFER(2, 3) } },
+	[SYS_listxattr] = { { TEXT(0), BUFFER(1, 2) } },
+	[SYS_llistxattr] = { { TEXT(0), BUFFER(1, 2) } },
+	[SYS_flistxattr] = { { BUFFER(1, 2) } },
+	[SYS_mq_timedsend] = { { BUFFER(1, 2), BYTES(4, TIME) } },
+	[SYS_mq_timedreceive] = { { BUFFER(1, 2), BYTES(3, 4), BYTES(4, TIME) } },
+	[SYS_msgsnd] = { { BUFFER(1, 2), BYTES(1, 16) } },
+	[SYS_msgrcv] = { { BUFFER(1, 2), BYTES(1, 16) } },
+	[SYS_semop] = { { ARRAY(1, 2, 6) } },
+	[SYS_sched_setaffinity] = { { BUFFER(2, 1) } },
+	[SYS_sched_getaffinity] = { { BUFFER(2, 1) } },
+};
+/* clang-format on */
+
+static void note_vector(struct watched_call *call, const struct iovec *vector, size_t count)
+{
+	struct iovec part;
+
+	if (count > VECTORS_MAX)
+		return; /* the kernel refuses it */
+	watched_call_add(call, (uintptr_t)vector, count * sizeof(*vector));
+	for (size_t i = 0; i < count; i++) {
+		if (!exempt_peek(&part, &vector[i], sizeof(part)))
+			return;
+		watched_call_add(call, (uintptr_t)part.iov_base, part.iov_len);
+	}
+}
+
+static void note_message(struct watched_call *call, const struct msghdr *message)
+{
+	struct msghdr head;
+
+	watched_call_add(call, (uintptr_t)message, sizeof(*message));
+	if (!exempt_peek(&head, message, sizeof(head)))
+		return;
+	watched_call_add(call, (uintptr_t)head.msg_name, head.msg_namelen);
+	watched_call_add(call, (uintptr_t)head.msg_control, head.msg_controllen);
+	note_vector(call, head.msg_iov, head.msg_iovlen);
+}
+
+static void note_messages(struct watched_call *call, const struct mmsghdr *message, size_t count)
+{
+	watched_call_add(call, (uintptr_t)message, count * sizeof(*message));
+	for (size_t i = 0; i < count && i < VECTORS_MAX; i++)
+		note_message(call, &message[i].msg_hdr);
+}
+
+/* Counts are 32 bits or less; a buffer's length is what the program says. */
+static void note_pointer(struct watched_call *call, const struct pointer *pointer, const long *arg)
+{
+	uintptr_t at = (uintptr_t)arg[pointer->arg];
+	size_t count = (size_t)arg[pointer->count];
+
+	if (!at)
+		return;
+	switch ((enum pointer_kind)pointer->kind) {
+	case POINTER_BYTES:
+		watched_call_add(call, at, pointer->size);
+		break;
+	case POINTER_ARRAY:
+		watched_call_add(call, at, pointer->size == 1 ? count : (size_t)(uint32_t)count * pointer->size);
+		break;
+	case POINTER_VECTOR:
+		note_vector(call, (const struct iovec *)at, count); /* NOLINT(performance-no-int-to-ptr): an argument */
+		break;
+	case POINTER_MESSAGE:
+		note_message(call, (const struct msghdr *)at); /* NOLINT(performance-no-int-to-ptr): an argument */
+		break;
+	case POINTER_MESSAGES:
+		note_messages(call, (const struct mmsghdr *)at,
+			      (uint32_t)count); /* NOLINT(performance-no-int-to-ptr): an argument */
+		break;
+	case POINTER_NONE:
+		break;
+	}
+}
+
+void call_memory_note(struct watched_call *call, long number, const long *arg)
+{
+	const struct pointer *pointer = number >= 0 && number < CALLS ? calls[number].pointer : calls[0].pointer;
+
+	if (number < 0 || number >= CALLS || !pointer->kind) {
+		for (int i = 0; i < 6; i++)
+			if ((unsigned long)arg[i] >= WATCHED_PAGE)
+				watched_call_add(call, (uintptr_t)arg[i], TEXT_BYTES);
+		return;
+	}
+	for (int i = 0; i < POINTERS && pointer[i].kind; i++)
+		note_pointer(call, &pointer[i], arg);
+}

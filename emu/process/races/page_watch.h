@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* page_watch.h - finds accesses of the program's CPU to bytes that the NIC owns for a while, by page protection.
+ *
+ * A watched page has less protection than its mapping, and the first access to it faults. The handler gives the page back for as
+ * long as watches are on it, and tells if the access was to watched bytes. System calls on such pages would fail: each of the
+ * program's threads traps its calls (PR_SET_SYSCALL_USER_DISPATCH), and a trapped call lifts the pages that it names first. While
+ * a thread does not trap its calls no page is protected. What cannot be watched is not, and is counted. */
+#ifndef EMU_PROCESS_PAGE_WATCH_H
+#define EMU_PROCESS_PAGE_WATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+#include "emu/process/report/call_stack.h"
+
+struct page_watch;
+
+enum page_watch_kind { PAGE_WATCH_STORES, PAGE_WATCH_ALL };
+
+struct page_watch_ops {
+	/* The program's CPU touched watched bytes, the first of them at `address`; once a watch. In the handler of the thread that
+	 * touched, with signals blocked: takes no lock that interrupted code may hold, allocates nothing, calls nothing of here. */
+	void (*accessed)(void *arg, uintptr_t address, bool is_store, const struct call_stack *stack);
+	/* May be NULL. Is this thread in the device's code? Then its access is none of the program's. As above. */
+	bool (*inside)(void);
+};
+
+/* Starts to trap the calls of this thread, and asks the others to. NULL, or a sentence: why no page is ever protected here. The NIC
+ * calls it when it starts, once guard_install() has been; again after a fork in the child. `ops` is constant. */
+const char *page_watch_start(const struct page_watch_ops *ops);
+/* NULL, or a sentence, once: the program has done what ends the watching for good. */
+const char *page_watch_ended_why(void);
+/* This thread is the device's: its calls are not trapped. It lifts what it touches. */
+void page_watch_exempt(void);
+
+/* From now on, until page_watch_end(). NULL: cannot be watched, and is counted. Any thread but in a signal handler, with the driver
+ * role or without. */
+struct page_watch *page_watch_begin(const struct iovec *iov, size_t count, enum page_watch_kind kind, void *arg);
+/* No accessed() with its arg runs after this has returned. NULL is allowed. */
+void page_watch_end(struct page_watch *watch);
+/* The device is about to touch these bytes: their pages are free again, until the watches on them have ended. */
+void page_watch_lift(const struct iovec *iov, size_t count);
+/* In a fork's child: nothing is watched any more, and page_watch_end() of an inherited watch does nothing. */
+void page_watch_forked(void);
+
+struct page_watch_counts {
+	uint64_t watches;    /* begun */
+	uint64_t accesses;   /* accessed() was called */
+	uint64_t neighbours; /* faults beside the watched bytes, or by the device */
+	uint64_t lifted;     /* pages that the device or a system call needed */
+	uint64_t traps;      /* system calls of the program */
+	/* Begun in vain, by reason: */
+	uint64_t refused_off;     /* never started, or ended for good */
+	uint64_t refused_threads; /* a thread does not trap its calls yet */
+	uint64_t refused_full;    /* too many watches or pages */
+	uint64_t refused_memory;  /* stacks, device memory, memory that is not there or not writable, bytes of this library */
+	uint64_t refused_busy;    /* a system call is using the pages */
+	uint64_t refused_handler; /* the program's fault handler stands before ours */
+};
+
+void page_watch_count(struct page_watch_counts *counts);
+
+#endif

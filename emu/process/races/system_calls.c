@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* system_calls.c - the handler of trapped system calls. */
+#include "emu/process/races/system_calls.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+
+#include "emu/nic/memory/guard.h"
+#include "emu/process/races/memory_map.h"
+
+#ifndef SYS_USER_DISPATCH
+#define SYS_USER_DISPATCH 2 /* si_code */
+#endif
+#ifndef PR_SET_SYSCALL_USER_DISPATCH
+#define PR_SET_SYSCALL_USER_DISPATCH 59
+#endif
+#ifndef SYS_process_madvise
+#define SYS_process_madvise 440
+#endif
+#ifndef SYS_mseal
+#define SYS_mseal 462
+#endif
+
+enum { INSTRUCTION = 2 /* bytes of syscall */, SA_RESTORED = 0x04000000 };
+
+atomic_uint_fast64_t system_calls_traps, system_calls_lifted;
+atomic_uint system_calls_forbid;
+_Atomic(const char *) system_calls_ended;
+static atomic_bool handlers_changed = true;
+
+long trap_make(const struct trap *trap)
+{
+	const long *arg = trap->arg;
+
+	return exempt_call(trap->number, arg[0], arg[1], arg[2], arg[3], arg[4], arg[5]);
+}
+
+static void lift_all(void)
+{
+	exempt_mask mask = watched_take();
+
+	atomic_fetch_add(&system_calls_lifted, watched_lift_all());
+	watched_let_go(mask);
+}
+
+static void lift_of_call(const struct watched_call *call)
+{
+	unsigned int ranges = atomic_load_explicit(&call->ranges, memory_order_relaxed);
+	exempt_mask mask = watched_take();
+
+	for (unsigned int i = 0; i < ranges; i++)
+		atomic_fetch_add(&system_calls_lifted,
+				 watched_lift(atomic_load_explicit(&call->range[i].at, memory_order_relaxed),
+					      atomic_load_explicit(&call->range[i].length, memory_order_relaxed)));
+	watched_let_go(mask);
+}
+
+/* The note of what it uses comes before the look at pages, as page_watch_begin() enters pages before it looks at the notes. */
+long trap_plain(struct trap *trap)
+{
+	struct watched_call *call = watched_call_begin(trap->thread, (uintptr_t)trap->registers[REG_RSP]);
+	long result;
+
+	call_memory_note(call, trap->number, trap->arg);
+	atomic_thread_fence(memory_order_seq_cst);
+	if (atomic_load(&watched.pages))
+		lift_of_call(call);
+	result = trap_make(trap);
+	if (result == -EFAULT && atomic_load(&watched.pages)) {
+		trap_forbid();
+		result = trap_make(trap);
+		trap_allow();
+	}
+	watched_call_end(trap->thread, call);
+	return result;
+}
+
+long trap_open(struct trap *trap)
+{
+	watched_thread_open(trap->thread);
+	lift_all();
+	trap->registers[REG_RIP] -= INSTRUCTION;
+	return trap->number;
+}
+
+void trap_forbid(void)
+{
+	atomic_fetch_add(&system_calls_forbid, 1);
+	lift_all();
+}
+
+void trap_allow(void)
+{
+	atomic_fetch_sub(&system_calls_forbid, 1);
+}
+
+void trap_end_all(const char *why)
+{
+	const char *none = NULL;
+
+	atomic_compare_exchange_strong(&system_calls_ended, &none, why);
+	lift_all();
+	watched_threads_end();
+}
+
+/* --- calls that change mappings --- */
+
+/* The lock keeps others from protecting what is about to change. */
+static long change_mapping(const struct trap *trap, uintptr_t at, size_t length)
+{
+	exempt_mask mask = watched_take();
+	long result;
+
+	watched_forget(at, length);
+	result = trap_make(trap);
+	memory_map_changed();
+	watched_let_go(mask);
+	return result;
+}
+
+static long call_map(struct trap *trap)
+{
+	bool fixed = trap->arg[3] & MAP_FIXED;
+
+	return change_mapping(trap, (uintptr_t)trap->arg[0], fixed ? (size_t)trap->arg[1] : 0);
+}
+
+/* munmap, mprotect, pkey_mprotect, mseal, remap_file_pages */
+static long call_change(struct trap *trap)
+{
+	return change_mapping(trap, (uintptr_t)trap->arg[0], (size_t)trap->arg[1]);
+}
+
+static long call_remap(struct trap *trap)
+{
+	exempt_mask mask = watched_take();
+	long result;
+
+	watched_forget((uintptr_t)trap->arg[0], (size_t)trap->arg[1]);
+	if (trap->arg[3] & MREMAP_FIXED)
+		watched_forget((uintptr_t)trap->arg[4], (size_t)trap->arg[2]);
+	result = trap_make(trap);
+	memory_map_changed();
+	watched_let_go(mask);
+	return result;
+}
+
+/* What lies above the new end goes. */
+static long call_move_break(struct trap *trap)
+{
+	return change_mapping(trap, (uintptr_t)trap->arg[0], trap->arg[0] ? (size_t)1 << 32 : 0);
+}
+
+/* shmat, shmdt */
+static long call_attach(struct trap *trap)
+{
+	return change_mapping(trap, 0, SIZE_MAX);
+}
+
+/* madvise, mlock, mlock2, mbind: the mapping stays, and its pages may have to be there. */
+static long call_advise(struct trap *trap)
+{
+	exempt_mask mask = watched_take();
+	long result;
+
+	atomic_fetch_add(&system_calls_lifted, watched_lift((uintptr_t)trap->arg[0], (size_t)trap->arg[1]));
+	result = trap_make(trap);
+	watched_let_go(mask);
+	return result;
+}
+
+static long call_advise_all(struct trap *trap)
+{
+	long result;
+
+	trap_forbid();
+	result = trap_make(trap);
+	trap_allow();
+	return result;
+}
+
+static trap_handler *memory_call(long number)
+{
+	switch (number) {
+	case SYS_mmap:
+		return call_map;
+	case SYS_munmap:
+	case SYS_mprotect:
+	case SYS_pkey_mprotect:
+	case SYS_remap_file_pages:
+	case SYS_mseal:
+		return call_change;
+	case SYS_mremap:
+		return call_remap;
+	case SYS_brk:
+		return call_move_break;
+	case SYS_shmat:
+	case SYS_shmdt:
+		return call_attach;
+	case SYS_madvise:
+	case SYS_mlock:
+	case SYS_mlock2:
+	case SYS_mbind:
+		return call_advise;
+	case SYS_mlockall:
+	case SYS_process_madvise:
+		return call_advise_all;
+	default:
+		return NULL;
+	}
+}
+
+/* --- calls that end the watching --- */
+
+static long call_set_process(struct trap *trap)
+{
+	if (trap->arg[0] == PR_SET_SYSCALL_USER_DISPATCH)
+		trap_end_all("the program traps its system calls itself");
+	else if (trap->arg[0] == PR_SET_SECCOMP)
+		trap_end_all("the program restricts its system calls by seccomp");
+	return trap_plain(trap);
+}
+
+static long call_restrict_calls(struct trap *trap)
+{
+	trap_end_all("the program restricts its system calls by seccomp");
+	return trap_plain(trap);
+}
+
+static long call_kernel_queue(struct trap *trap)
+{
+	trap_end_all("the program has the kernel touch its memory between system calls (io_uring or kernel AIO)");
+	return trap_plain(trap);
+}
+
+static long call_trace(struct trap *trap)
+{
+	if (trap->arg[0] == PTRACE_TRACEME)
+		trap_end_all("a debugger sees the program's signals");
+	return trap_plain(trap);
+}
+
+static trap_handler *ending_call(long number)
+{
+	switch (number) {
+	case SYS_prctl:
+		return call_set_process;
+	case SYS_seccomp:
+		return call_restrict_calls;
+	case SYS_io_uring_setup:
+	case SYS_io_setup:
+		return call_kernel_queue;
+	case SYS_ptrace:
+		return call_trace;
+	default:
+		return NULL;
+	}
+}
+
+/* --- the handler --- */
+
+static void trapped(const siginfo_t *info, ucontext_t *context)
+{
+	greg_t *registers = context->uc_mcontext.gregs;
+	struct trap trap = {
+		.context = context,
+		.registers = registers,
+		.thread = watched_thread_self(),
+		.number = info->si_syscall,
+		.arg = { registers[REG_RDI], registers[REG_RSI], registers[REG_RDX], registers[REG_R10], registers[REG_R8],
+			 registers[REG_R9] },
+	};
+	trap_handler *handler = signal_call(trap.number);
+
+	atomic_fetch_add_explicit(&system_calls_traps, 1, memory_order_relaxed);
+	atomic_store_explicit(&trap.thread->stack, (uintptr_t)registers[REG_RSP], memory_order_relaxed);
+	if (info->si_arch != AUDIT_ARCH_X86_64) { /* int $0x80 has two bytes, too */
+		trap_end_all("the program makes system calls of 32 bits");
+		registers[REG_RIP] -= INSTRUCTION;
+		registers[REG_RAX] = trap.number;
+		return;
+	}
+	if (!handler)
+		handler = memory_call(trap.number);
+	if (!handler)
+		handler = thread_call(trap.number);
+	if (!handler)
+		handler = ending_call(trap.number);
+	registers[REG_RAX] = handler ? handler(&trap) : trap_plain(&trap);
+}
+
+static void on_trap(int sig, siginfo_t *info, void *context)
+{
+	if (info->si_code == SYS_USER_DISPATCH && watched_thread_self())
+		trapped(info, context);
+	else if (!watched_thread_answer(info, context))
+		signal_calls_pass(sig, info, context);
+}
+
+static bool handler_stands(void)
+{
+	struct exempt_action now;
+
+	return !exempt_call(SYS_rt_sigaction, SIGSYS, 0, (long)&now, sizeof(now.mask), 0, 0) && now.handler == (uintptr_t)on_trap;
+}
+
+bool system_calls_start(void)
+{
+	const struct exempt_action action = {
+		.handler = (uintptr_t)on_trap,
+		.flags = SA_SIGINFO | SA_NODEFER | SA_RESTART | SA_RESTORED,
+		.restorer = (uintptr_t)exempt_restorer,
+	};
+
+	signal_calls_start();
+	return !exempt_call(SYS_rt_sigaction, SIGSYS, (long)&action, 0, sizeof(action.mask), 0, 0);
+}
+
+bool system_calls_handlers_stand(void)
+{
+	if (!atomic_exchange(&handlers_changed, false))
+		return true;
+	if (!fault_handler_is_first())
+		fault_handler_return(__builtin_ia32_rdtsc());
+	if (handler_stands() && fault_handler_is_first())
+		return true;
+	atomic_store(&handlers_changed, true);
+	return false;
+}
+
+bool system_calls_handlers_changed(void)
+{
+	return atomic_load(&handlers_changed);
+}
+
+void system_calls_fault_action(void)
+{
+	atomic_store(&handlers_changed, true);
+	lift_all();
+}

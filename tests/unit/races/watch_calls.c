@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* watch_calls.c - system calls on watched pages. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "tests/unit/races/watch_case.h"
+
+enum { BYTES = 2 * PAGE };
+
+static void reads_and_writes(void)
+{
+	unsigned char *pages = case_pages(), *to = pages + 4 * PAGE;
+	struct told told = { 0 };
+	struct page_watch *watch;
+	int ends[2];
+
+	case_start();
+	NEED(!pipe(ends));
+	watch = case_watch(pages, BYTES, PAGE_WATCH_ALL, &told);
+	NEED(write(ends[1], pages, BYTES) == BYTES);
+	page_watch_end(watch);
+	watch = case_watch(to + PAGE, 10, PAGE_WATCH_ALL, &told); /* the second page of a read of two */
+	NEED(read(ends[0], to, BYTES) == BYTES);
+	page_watch_end(watch);
+	NEED(!memcmp(to, pages, BYTES));
+	NEED(!told.times);
+}
+
+static void vectors_and_messages(void)
+{
+	unsigned char *pages = case_pages(), *to = pages + 8 * PAGE;
+	struct iovec *out = (void *)(pages + 4 * PAGE), in[2] = { { to, PAGE }, { to + PAGE, PAGE } };
+	struct msghdr *message = (void *)(pages + 5 * PAGE), into = { .msg_iov = in, .msg_iovlen = 2 };
+	struct page_watch *watch[4];
+	struct told told = { 0 };
+	int ends[2];
+
+	case_start();
+	NEED(!socketpair(AF_UNIX, SOCK_DGRAM, 0, ends));
+	out[0] = (struct iovec){ pages, PAGE };
+	out[1] = (struct iovec){ pages + PAGE, PAGE };
+	*message = (struct msghdr){ .msg_iov = out, .msg_iovlen = 2 };
+	for (int i = 0; i < 2; i++) {
+		watch[0] = case_watch(pages, BYTES, PAGE_WATCH_ALL, &told);
+		watch[1] = case_watch(out, PAGE, PAGE_WATCH_ALL, &told);
+		watch[2] = case_watch(message, PAGE, PAGE_WATCH_ALL, &told);
+		watch[3] = case_watch(to, BYTES, PAGE_WATCH_ALL, &told);
+		NEED((i ? writev(ends[0], out, 2) : sendmsg(ends[0], message, 0)) == BYTES);
+		NEED((i ? readv(ends[1], in, 2) : recvmsg(ends[1], &into, 0)) == BYTES);
+		for (int k = 0; k < 4; k++)
+			page_watch_end(watch[k]);
+		NEED(!memcmp(to, pages, BYTES));
+		memset(to, 0, BYTES);
+	}
+}
+
+static void other_calls(void)
+{
+	unsigned char *pages = case_pages();
+	struct pollfd *poll_set = (void *)pages;
+	struct told told = { 0 };
+	struct page_watch *watch;
+	int ends[2];
+
+	case_start();
+	NEED(!pipe(ends));
+	*poll_set = (struct pollfd){ .fd = ends[1], .events = POLLOUT };
+	watch = case_watch(pages, 8, PAGE_WATCH_ALL, &told);
+	NEED(poll(poll_set, 1, -1) == 1);
+	page_watch_end(watch);
+	watch = case_watch(pages, BYTES, PAGE_WATCH_ALL, &told);
+	NEED(getrandom(pages, 6000, 0) == 6000);
+	page_watch_end(watch);
+	watch = case_watch(pages, BYTES, PAGE_WATCH_ALL, &told);
+	NEED(syscall(SYS_futex, pages, FUTEX_WAKE, 1, NULL, NULL, 0) == 0);
+	NEED(syscall(SYS_futex, pages, FUTEX_WAIT, *pages + 1, NULL, NULL, 0) == -1 && errno == EAGAIN);
+	page_watch_end(watch);
+	strcpy((char *)pages, "/proc/self/exe");
+	watch = case_watch(pages, BYTES, PAGE_WATCH_ALL, &told);
+	NEED(!access((char *)pages, R_OK));
+	page_watch_end(watch);
+	NEED(syscall(SYS_write, ends[1], 8L, 1L) == -1 && errno == EFAULT);
+	NEED(syscall(SYS_writev, ends[1], 8L, 1L) == -1 && errno == EFAULT);
+}
+
+struct reader {
+	int fd;
+	unsigned char *to;
+	atomic_int id;
+};
+
+static void *read_all(void *arg)
+{
+	struct reader *reader = arg;
+
+	atomic_store(&reader->id, gettid());
+	NEED(read(reader->fd, reader->to, BYTES) == BYTES);
+	return NULL;
+}
+
+/* Until the thread sleeps in a call on this descriptor. */
+static void wait_until_in_call(int id, int number)
+{
+	char path[64], text[32] = "", want[32];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", id);
+	snprintf(want, sizeof(want), "%d ", number);
+	while (strncmp(text, want, strlen(want)) != 0) {
+		int fd = open(path, O_RDONLY);
+
+		NEED(fd >= 0);
+		NEED(read(fd, text, sizeof(text) - 1) > 0);
+		close(fd);
+	}
+}
+
+static void pages_of_a_call_are_not_protected(bool before)
+{
+	unsigned char *pages = case_pages();
+	struct reader reader = { .to = pages + 4 * PAGE };
+	struct told told = { 0 };
+	pthread_t thread;
+	int ends[2];
+
+	NEED(!socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	reader.fd = ends[0];
+	if (!before)
+		case_start();
+	NEED(!pthread_create(&thread, NULL, read_all, &reader));
+	while (!atomic_load(&reader.id))
+		;
+	wait_until_in_call(reader.id, SYS_read);
+	if (before)
+		case_start();
+	page_watch_end(case_watch(pages, 10, PAGE_WATCH_ALL, &told));
+	if (before)
+		wait_until_in_call(reader.id, SYS_read);
+	NEED(!case_try(reader.to + PAGE, 10, PAGE_WATCH_ALL, &told));
+	NEED(write(ends[1], pages, BYTES) == BYTES);
+	NEED(!pthread_join(thread, NULL));
+	NEED(!memcmp(reader.to, pages, BYTES));
+	page_watch_end(case_watch(reader.to + PAGE, 10, PAGE_WATCH_ALL, &told));
+}
+
+static void call_under_way(void)
+{
+	pages_of_a_call_are_not_protected(false);
+}
+
+static void call_under_way_before_the_start(void)
+{
+	pages_of_a_call_are_not_protected(true);
+}
+
+const struct watch_case watch_call_cases[] = {
+	{ "reads_and_writes", reads_and_writes },
+	{ "vectors_and_messages", vectors_and_messages },
+	{ "other_calls", other_calls },
+	{ "call_under_way", call_under_way },
+	{ "call_under_way_before_the_start", call_under_way_before_the_start },
+	{ NULL, NULL },
+};
