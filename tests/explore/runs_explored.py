@@ -103,6 +103,46 @@ def minutes_pass(folder):
     same(answer.returncode, 86)
 
 
+# In the place of emurun: under an odd seed of races mode a race is found.
+FINDS_RACES = """#!/bin/sh
+kind=
+case $FI_EMU_CHECK in
+races,seed=*[13579]) kind='{"kind": "race"}' ;;
+esac
+while [ "$1" != true ]; do
+	[ "$1" != --report ] || echo '{"findings": ['"$kind"'], "processes": [{"ops": {"write": {"posted": 2}}}]}' >"$2"
+	shift
+done
+[ ! "$kind" ] || exit 86
+"""
+
+
+def races_are_failures(folder):
+    """Each run has a seed of its own, and the shrunk plan is races mode with that seed alone."""
+    stub = os.path.join(folder.path, "stub")
+    with open(stub, "w", encoding="utf-8") as file:
+        file.write(FINDS_RACES)
+    os.chmod(stub, 0o755)
+
+    def explore(*words):
+        return subprocess.run(("python3", "-B", os.path.join(os.environ["EMU_SOURCE_DIR"], "tools/explore/explore.py"),
+                               f"--emurun={stub}") + words + ("--", "true"), stderr=subprocess.PIPE, universal_newlines=True,
+                              check=False, timeout=500, cwd=folder.path)
+
+    answer = explore("--explore=20", "--with=--check=races")
+    same(answer.returncode, 86)
+    has(answer.stderr, "failed: emurun --check found a race")
+    seed = re.search(r"^emurun: seed (\d+), .* emurun --replay \d+ --timeout \d+ --check=races true$", answer.stderr, re.M).group(1)
+    same(re.findall(r"^emurun:   (.*)\.$", shrunk(answer), re.M),
+         [f"The NIC keeps operations open for times that it draws from seed {seed}, and tells races: "
+          f"FI_EMU_CHECK=races,seed={seed}"])
+    has(answer.stderr, f"by hand: FI_EMU_CHECK=races,seed={seed} emurun --check true")
+    assert re.search(r"in (\d+) of \1 runs: operations stay open for longer", answer.stderr), answer.stderr
+    has(explore(f"--replay={seed}", "--with=--check=races").stderr, "5 of 5 runs failed")
+    same(explore(f"--replay={int(seed) + 1}", "--with=--check=races").returncode, 0)
+    has(explore("--explore=20", "--with=--check=race").stderr, "--check= takes races or races,strict, and not `race'")
+
+
 def what_checked_mode_finds_is_a_failure(folder):
     """A program that is refused something undisturbed is not explored."""
     answer = run(folder, "--explore", "3", "--check", "fi_info", "-p", "emu")
@@ -171,6 +211,6 @@ def a_signal_ends_all(folder):
 
 
 LONG = ("a_plan_stays_for_use_by_hand", "a_completion_taken_for_delivery", "right_twins_pass_in_checked_mode", "a_hang_by_order",
-        "minutes_pass")
+        "minutes_pass", "a_post_that_is_not_tried_again")
 main([value for name, value in list(globals().items()) if callable(value) and getattr(value, "__module__", "") == "__main__" and
       name not in ("run", "told", "shrunk", "found") and (name in LONG) == ("whole" in sys.argv)])
