@@ -20,11 +20,12 @@ struct race_case {
 	/* RACE_ROUNDS times in each process, which race_self tells apart; all begin a round together. It ends well whatever the
 	 * values are. */
 	void (*run)(unsigned round);
-	unsigned how;     /* for a run() that serves several cases */
+	unsigned how;     /* for a run() that serves several cases, */
+	const void *what; /* or this */
 	const void *want; /* what the kit shall open; NULL: what most cases need */
 };
 
-/* Rows of a table; behind `function` may come .how and .want. */
+/* Rows of a table; behind `function` may come .how, .what and .want. */
 #define RACE(title, of, causes, processes, function, ...)                                                                   \
 	{                                                                                                                   \
 		.name = (title), .label = RACY, .kind = (of), .finding = (causes), .sides = (processes), .run = (function), \

@@ -18,13 +18,7 @@ static unsigned first_side(void)
 
 static void meet_free(unsigned round)
 {
-	static const struct meeting meetings[] = {
-		{ PUT, PUT, X },       { PUT, PUT, X + SIZE - 1 }, { PUT, PUT, X + SIZE }, { PUT, GET, X },
-		{ GET, GET, X },       { PUT, GET, X + SIZE },     { PUT, SUM, X + 8 },    { GET, SUM, X + 8 },
-		{ SUM, SUM, X },       { SUM, SUM_32, X + 4 },     { SUM, SUM_32, X + 8 }, { FETCH_SUM, SWAP, X },
-		{ SET, FETCH_SUM, X }, { GET, FETCH, X },          { PUT, FETCH, X + 16 },
-	};
-	const struct meeting *meeting = &meetings[race_this->how];
+	const struct meeting *meeting = race_this->what;
 
 	(void)round;
 	if (race_self == first_side())
@@ -56,19 +50,7 @@ static void say(const struct turns *turns, unsigned to)
 
 static void take_turns(unsigned round)
 {
-	static const struct turns ways[] = {
-		{ PUT, PUT, FI_DELIVERY_COMPLETE, .early = false },
-		{ PUT, PUT, FI_DELIVERY_COMPLETE, .early = true },
-		{ PUT, PUT, FI_TRANSMIT_COMPLETE, .early = false },
-		{ PUT, PUT, FI_DELIVERY_COMPLETE, .by_message = true },
-		{ PUT, PUT, FI_INJECT_COMPLETE, .by_message = true },
-		{ GET, PUT, 0, .early = false },
-		{ GET, PUT, 0, .early = true },
-		{ PUT, GET, FI_DELIVERY_COMPLETE, .early = false },
-		{ SUM, PUT, FI_DELIVERY_COMPLETE, .early = false },
-		{ SUM, GET, FI_TRANSMIT_COMPLETE, .early = false },
-	};
-	const struct turns *turns = &ways[race_this->how];
+	const struct turns *turns = race_this->what;
 	unsigned first = first_side(), second = first + 1;
 
 	(void)round;
@@ -128,41 +110,54 @@ static void gather(unsigned round)
 
 #define OP_OP "operation-operation"
 
+#define MEET(one, other, where)                                  \
+	.what = &(const struct meeting)                          \
+	{                                                        \
+		.first = (one), .second = (other), .at = (where) \
+	}
+
+#define TURNS(one, other, done, ...)                                            \
+	.what = &(const struct turns)                                           \
+	{                                                                       \
+		.first = (one), .second = (other), .level = (done), __VA_ARGS__ \
+	}
+
 static const struct race_case cases[] = {
-	RACE("writes-of-two", "three-processes", OP_OP, 3, meet_free, .how = 0),
-	RACE("writes-share-a-byte", "three-processes", OP_OP, 3, meet_free, .how = 1),
-	TWIN("writes-side-by-side", "three-processes", 3, meet_free, .how = 2),
-	RACE("write-and-read", "three-processes", OP_OP, 3, meet_free, .how = 3),
-	TWIN("reads-of-two", "three-processes", 3, meet_free, .how = 4),
-	TWIN("read-beside-write", "three-processes", 3, meet_free, .how = 5),
-	RACE("write-and-sum", "atomic-mixed", OP_OP, 3, meet_free, .how = 6),
-	RACE("read-and-sum", "atomic-mixed", OP_OP, 3, meet_free, .how = 7),
-	TWIN("sums-of-two", "atomic-mixed", 3, meet_free, .how = 8),
-	RACE("sums-of-two-widths", "atomic-mixed", OP_OP, 3, meet_free, .how = 9),
-	TWIN("sums-beside-each-other", "atomic-mixed", 3, meet_free, .how = 10),
-	TWIN("sum-and-swap", "atomic-mixed", 3, meet_free, .how = 11),
-	TWIN("set-and-sum", "atomic-mixed", 3, meet_free, .how = 12),
-	TWIN("read-and-fetch", "atomic-mixed", 3, meet_free, .how = 13),
-	RACE("write-and-fetch", "atomic-mixed", OP_OP, 3, meet_free, .how = 14),
-	RACE("writes-of-three", "three-processes", OP_OP, 4, meet_free, .how = 0),
+	RACE("writes-of-two", "three-processes", OP_OP, 3, meet_free, MEET(PUT, PUT, X)),
+	RACE("writes-share-a-byte", "three-processes", OP_OP, 3, meet_free, MEET(PUT, PUT, X + SIZE - 1)),
+	TWIN("writes-side-by-side", "three-processes", 3, meet_free, MEET(PUT, PUT, X + SIZE)),
+	RACE("write-and-read", "three-processes", OP_OP, 3, meet_free, MEET(PUT, GET, X)),
+	TWIN("reads-of-two", "three-processes", 3, meet_free, MEET(GET, GET, X)),
+	TWIN("read-beside-write", "three-processes", 3, meet_free, MEET(PUT, GET, X + SIZE)),
+	RACE("write-and-sum", "atomic-mixed", OP_OP, 3, meet_free, MEET(PUT, SUM, X + 8)),
+	RACE("read-and-sum", "atomic-mixed", OP_OP, 3, meet_free, MEET(GET, SUM, X + 8)),
+	TWIN("sums-of-two", "atomic-mixed", 3, meet_free, MEET(SUM, SUM, X)),
+	RACE("sums-of-two-widths", "atomic-mixed", OP_OP, 3, meet_free, MEET(SUM, SUM_32, X + 4)),
+	TWIN("sums-beside-each-other", "atomic-mixed", 3, meet_free, MEET(SUM, SUM_32, X + 8)),
+	TWIN("sum-and-swap", "atomic-mixed", 3, meet_free, MEET(FETCH_SUM, SWAP, X)),
+	TWIN("set-and-sum", "atomic-mixed", 3, meet_free, MEET(SET, FETCH_SUM, X)),
+	TWIN("read-and-fetch", "atomic-mixed", 3, meet_free, MEET(GET, FETCH, X)),
+	RACE("write-and-fetch", "atomic-mixed", OP_OP, 3, meet_free, MEET(PUT, FETCH, X + 16)),
+	RACE("writes-of-three", "three-processes", OP_OP, 4, meet_free, MEET(PUT, PUT, X)),
 
-	RACE("target-writes-too", "remote-conflict", OP_OP, 2, meet_free, .how = 0),
-	RACE("target-reads-too", "remote-conflict", OP_OP, 2, meet_free, .how = 3),
-	TWIN("target-writes-beside", "remote-conflict", 2, meet_free, .how = 2),
-	TWIN("target-sums-too", "atomic-mixed", 2, meet_free, .how = 8),
+	RACE("target-writes-too", "remote-conflict", OP_OP, 2, meet_free, MEET(PUT, PUT, X)),
+	RACE("target-reads-too", "remote-conflict", OP_OP, 2, meet_free, MEET(PUT, GET, X)),
+	TWIN("target-writes-beside", "remote-conflict", 2, meet_free, MEET(PUT, PUT, X + SIZE)),
+	TWIN("target-sums-too", "atomic-mixed", 2, meet_free, MEET(SUM, SUM, X)),
 
-	TWIN("writes-by-turns", "three-processes", 3, take_turns, .how = 0),
-	RACE("turn-ends-early", "missing-completion", OP_OP, 3, take_turns, .how = 1),
-	RACE("turn-ends-transmitted", "wrong-level", OP_OP, 3, take_turns, .how = 2),
-	TWIN("turn-ends-by-message", "three-processes", 3, take_turns, .how = 3),
-	RACE("turn-ends-injected", "wrong-level", OP_OP, 3, take_turns, .how = 4),
-	TWIN("read-then-write-of-another", "three-processes", 3, take_turns, .how = 5),
-	RACE("read-ends-early", "missing-completion", OP_OP, 3, take_turns, .how = 6),
-	TWIN("write-then-read-of-another", "three-processes", 3, take_turns, .how = 7),
-	TWIN("sum-then-write-of-another", "atomic-mixed", 3, take_turns, .how = 8),
-	RACE("sum-is-transmitted", "wrong-level", OP_OP, 3, take_turns, .how = 9),
-	TWIN("target-and-peer-by-turns", "remote-conflict", 2, take_turns, .how = 0),
-	RACE("target-goes-on-early", "missing-completion", OP_OP, 2, take_turns, .how = 1),
+	TWIN("writes-by-turns", "three-processes", 3, take_turns, TURNS(PUT, PUT, FI_DELIVERY_COMPLETE)),
+	RACE("turn-ends-early", "missing-completion", OP_OP, 3, take_turns, TURNS(PUT, PUT, FI_DELIVERY_COMPLETE, .early = true)),
+	RACE("turn-ends-transmitted", "wrong-level", OP_OP, 3, take_turns, TURNS(PUT, PUT, FI_TRANSMIT_COMPLETE)),
+	TWIN("turn-ends-by-message", "three-processes", 3, take_turns, TURNS(PUT, PUT, FI_DELIVERY_COMPLETE, .by_message = true)),
+	RACE("turn-ends-injected", "wrong-level", OP_OP, 3, take_turns, TURNS(PUT, PUT, FI_INJECT_COMPLETE, .by_message = true)),
+	TWIN("read-then-write-of-another", "three-processes", 3, take_turns, TURNS(GET, PUT, 0)),
+	RACE("read-ends-early", "missing-completion", OP_OP, 3, take_turns, TURNS(GET, PUT, 0, .early = true)),
+	TWIN("write-then-read-of-another", "three-processes", 3, take_turns, TURNS(PUT, GET, FI_DELIVERY_COMPLETE)),
+	TWIN("sum-then-write-of-another", "atomic-mixed", 3, take_turns, TURNS(SUM, PUT, FI_DELIVERY_COMPLETE)),
+	RACE("sum-is-transmitted", "wrong-level", OP_OP, 3, take_turns, TURNS(SUM, GET, FI_TRANSMIT_COMPLETE)),
+	TWIN("target-and-peer-by-turns", "remote-conflict", 2, take_turns, TURNS(PUT, PUT, FI_DELIVERY_COMPLETE)),
+	RACE("target-goes-on-early", "missing-completion", OP_OP, 2, take_turns,
+	     TURNS(PUT, PUT, FI_DELIVERY_COMPLETE, .early = true)),
 
 	RACE("second-range-met", "several-buffers", OP_OP, 3, meet_vector),
 	TWIN("second-range-not-met", "several-buffers", 3, meet_vector),

@@ -29,40 +29,9 @@ static void post_pair(const struct pair *pair)
 
 static void order_of_two(unsigned round)
 {
-	static const struct pair pairs[] = {
-		[0] = { PUT, PUT, DONE, DONE, X },
-		[1] = { PUT, GET, DONE, DONE, X },
-		[2] = { GET, PUT, DONE, DONE, X },
-		[3] = { PUT, SUM, DONE, DONE, X },
-		[4] = { SUM, PUT, DONE, DONE, X },
-		[5] = { PUT, FETCH, DONE, DONE, X },
-		[6] = { PUT, PUT, DONE, DONE | FI_FENCE, X },
-		[7] = { PUT, GET, DONE, DONE | FI_FENCE, X },
-		[8] = { GET, PUT, DONE, DONE | FI_FENCE, X },
-		[9] = { PUT, PUT, DONE | FI_FENCE, DONE, X },
-		[10] = { PUT, PUT, DONE, DONE, X, .waits = true },
-		[11] = { GET, PUT, DONE, DONE, X, .waits = true },
-		[12] = { PUT, PUT, FI_TRANSMIT_COMPLETE, DONE, X, .waits = true },
-		[13] = { PUT, GET, FI_INJECT_COMPLETE, DONE, X, .waits = true },
-		[14] = { PUT, PUT, DONE, DONE, X + SIZE },
-		[15] = { PUT, GET, DONE, DONE, X + SIZE },
-		[16] = { SUM, SUM, DONE, DONE, X },
-		[17] = { GET, GET, DONE, DONE, X },
-		/* by another endpoint */
-		[18] = { PUT, PUT, DONE, DONE, X, .then_by = 1 },
-		[19] = { PUT, GET, DONE, DONE, X, .then_by = 1 },
-		[20] = { PUT, PUT, DONE, DONE, X, .then_by = 1, .waits = true },
-		[21] = { PUT, PUT, FI_TRANSMIT_COMPLETE, DONE, X, .then_by = 1, .waits = true },
-		[22] = { PUT, GET, FI_INJECT_COMPLETE, DONE, X, .then_by = 1, .waits = true },
-		[23] = { PUT, PUT, DONE, DONE | FI_FENCE, X, .then_by = 1 },
-		[24] = { PUT, PUT, DONE, DONE, X + SIZE, .then_by = 1 },
-		[25] = { SUM, FETCH_SUM, DONE, DONE, X, .then_by = 1 },
-		[26] = { SUM, PUT, DONE, DONE, X, .then_by = 1 },
-	};
-
 	(void)round;
 	if (race_self == INITIATOR)
-		post_pair(&pairs[race_this->how]);
+		post_pair(race_this->what);
 }
 
 /* A message is received where a write goes. */
@@ -111,45 +80,67 @@ static void waits_for_one_of_two(unsigned round)
 		.endpoints = 2, .order = FI_ORDER_WAW | FI_ORDER_RMA_WAW \
 	}
 
-static const struct race_case cases[] = {
-	RACE("two-writes", "missing-order", OP_OP, 2, order_of_two, .how = 0),
-	TWIN("two-writes-ordered", "missing-order", 2, order_of_two, .how = 0, .want = ORDER(FI_ORDER_RMA_WAW | FI_ORDER_WAW)),
-	RACE("write-read", "missing-order", OP_OP, 2, order_of_two, .how = 1),
-	TWIN("write-read-ordered", "missing-order", 2, order_of_two, .how = 1, .want = ORDER(FI_ORDER_RMA_RAW)),
-	RACE("read-write", "missing-order", OP_OP, 2, order_of_two, .how = 2),
-	TWIN("read-write-ordered", "missing-order", 2, order_of_two, .how = 2, .want = ORDER(FI_ORDER_RMA_WAR)),
-	RACE("write-read-ordered-otherwise", "missing-order", OP_OP, 2, order_of_two, .how = 1,
-	     .want = ORDER(FI_ORDER_WAW | FI_ORDER_RMA_WAR | FI_ORDER_SAS)),
-	RACE("two-writes-ordered-otherwise", "missing-order", OP_OP, 2, order_of_two, .how = 0,
-	     .want = ORDER(FI_ORDER_SAS | FI_ORDER_SAW | FI_ORDER_ATOMIC_WAW)),
-	RACE("write-sum-ordered-of-writes", "atomic-mixed", OP_OP, 2, order_of_two, .how = 3, .want = ORDER(FI_ORDER_RMA_WAW)),
-	TWIN("write-sum-ordered", "atomic-mixed", 2, order_of_two, .how = 3, .want = ORDER(FI_ORDER_WAW)),
-	RACE("sum-write", "atomic-mixed", OP_OP, 2, order_of_two, .how = 4),
-	RACE("write-fetch", "atomic-mixed", OP_OP, 2, order_of_two, .how = 5),
-	TWIN("write-fetch-ordered", "atomic-mixed", 2, order_of_two, .how = 5, .want = ORDER(FI_ORDER_RAW)),
-	TWIN("two-writes-fenced", "missing-order", 2, order_of_two, .how = 6),
-	TWIN("write-read-fenced", "missing-order", 2, order_of_two, .how = 7),
-	TWIN("read-write-fenced", "missing-order", 2, order_of_two, .how = 8),
-	RACE("first-is-fenced", "missing-order", OP_OP, 2, order_of_two, .how = 9),
-	TWIN("two-writes-waited", "missing-order", 2, order_of_two, .how = 10),
-	TWIN("read-write-waited", "missing-order", 2, order_of_two, .how = 11),
-	RACE("two-writes-transmitted", "wrong-level", OP_OP, 2, order_of_two, .how = 12),
-	RACE("write-read-injected", "wrong-level", OP_OP, 2, order_of_two, .how = 13),
-	TWIN("writes-in-a-row", "missing-order", 2, order_of_two, .how = 14),
-	TWIN("read-behind-write", "missing-order", 2, order_of_two, .how = 15),
-	TWIN("two-sums", "atomic-mixed", 2, order_of_two, .how = 16),
-	TWIN("two-reads", "missing-order", 2, order_of_two, .how = 17),
+#define PAIR(one, other, one_flags, other_flags, where, ...)                                                                 \
+	.what = &(const struct pair)                                                                                         \
+	{                                                                                                                    \
+		.first = (one), .second = (other), .first_flags = (one_flags), .second_flags = (other_flags), .at = (where), \
+		__VA_ARGS__                                                                                                  \
+	}
 
-	RACE("endpoints-write", "remote-conflict", OP_OP, 2, order_of_two, .how = 18, .want = WANT_TWO),
-	RACE("endpoints-write-ordered", "remote-conflict", OP_OP, 2, order_of_two, .how = 18, .want = WANT_TWO_ORDERED),
-	RACE("endpoints-write-and-read", "remote-conflict", OP_OP, 2, order_of_two, .how = 19, .want = WANT_TWO),
-	TWIN("endpoints-write-waited", "remote-conflict", 2, order_of_two, .how = 20, .want = WANT_TWO),
-	RACE("endpoints-write-transmitted", "wrong-level", OP_OP, 2, order_of_two, .how = 21, .want = WANT_TWO),
-	RACE("endpoints-write-injected", "wrong-level", OP_OP, 2, order_of_two, .how = 22, .want = WANT_TWO),
-	RACE("endpoints-fenced", "remote-conflict", OP_OP, 2, order_of_two, .how = 23, .want = WANT_TWO),
-	TWIN("endpoints-write-in-a-row", "remote-conflict", 2, order_of_two, .how = 24, .want = WANT_TWO),
-	TWIN("endpoints-sum", "atomic-mixed", 2, order_of_two, .how = 25, .want = WANT_TWO),
-	RACE("endpoints-sum-and-write", "atomic-mixed", OP_OP, 2, order_of_two, .how = 26, .want = WANT_TWO),
+static const struct race_case cases[] = {
+	RACE("two-writes", "missing-order", OP_OP, 2, order_of_two, PAIR(PUT, PUT, DONE, DONE, X)),
+	TWIN("two-writes-ordered", "missing-order", 2, order_of_two, PAIR(PUT, PUT, DONE, DONE, X),
+	     .want = ORDER(FI_ORDER_RMA_WAW | FI_ORDER_WAW)),
+	RACE("write-read", "missing-order", OP_OP, 2, order_of_two, PAIR(PUT, GET, DONE, DONE, X)),
+	TWIN("write-read-ordered", "missing-order", 2, order_of_two, PAIR(PUT, GET, DONE, DONE, X),
+	     .want = ORDER(FI_ORDER_RMA_RAW)),
+	RACE("read-write", "missing-order", OP_OP, 2, order_of_two, PAIR(GET, PUT, DONE, DONE, X)),
+	TWIN("read-write-ordered", "missing-order", 2, order_of_two, PAIR(GET, PUT, DONE, DONE, X),
+	     .want = ORDER(FI_ORDER_RMA_WAR)),
+	RACE("write-read-ordered-otherwise", "missing-order", OP_OP, 2, order_of_two, PAIR(PUT, GET, DONE, DONE, X),
+	     .want = ORDER(FI_ORDER_WAW | FI_ORDER_RMA_WAR | FI_ORDER_SAS)),
+	RACE("two-writes-ordered-otherwise", "missing-order", OP_OP, 2, order_of_two, PAIR(PUT, PUT, DONE, DONE, X),
+	     .want = ORDER(FI_ORDER_SAS | FI_ORDER_SAW | FI_ORDER_ATOMIC_WAW)),
+	RACE("write-sum-ordered-of-writes", "atomic-mixed", OP_OP, 2, order_of_two, PAIR(PUT, SUM, DONE, DONE, X),
+	     .want = ORDER(FI_ORDER_RMA_WAW)),
+	TWIN("write-sum-ordered", "atomic-mixed", 2, order_of_two, PAIR(PUT, SUM, DONE, DONE, X), .want = ORDER(FI_ORDER_WAW)),
+	RACE("sum-write", "atomic-mixed", OP_OP, 2, order_of_two, PAIR(SUM, PUT, DONE, DONE, X)),
+	RACE("write-fetch", "atomic-mixed", OP_OP, 2, order_of_two, PAIR(PUT, FETCH, DONE, DONE, X)),
+	TWIN("write-fetch-ordered", "atomic-mixed", 2, order_of_two, PAIR(PUT, FETCH, DONE, DONE, X), .want = ORDER(FI_ORDER_RAW)),
+	TWIN("two-writes-fenced", "missing-order", 2, order_of_two, PAIR(PUT, PUT, DONE, DONE | FI_FENCE, X)),
+	TWIN("write-read-fenced", "missing-order", 2, order_of_two, PAIR(PUT, GET, DONE, DONE | FI_FENCE, X)),
+	TWIN("read-write-fenced", "missing-order", 2, order_of_two, PAIR(GET, PUT, DONE, DONE | FI_FENCE, X)),
+	RACE("first-is-fenced", "missing-order", OP_OP, 2, order_of_two, PAIR(PUT, PUT, DONE | FI_FENCE, DONE, X)),
+	TWIN("two-writes-waited", "missing-order", 2, order_of_two, PAIR(PUT, PUT, DONE, DONE, X, .waits = true)),
+	TWIN("read-write-waited", "missing-order", 2, order_of_two, PAIR(GET, PUT, DONE, DONE, X, .waits = true)),
+	RACE("two-writes-transmitted", "wrong-level", OP_OP, 2, order_of_two,
+	     PAIR(PUT, PUT, FI_TRANSMIT_COMPLETE, DONE, X, .waits = true)),
+	RACE("write-read-injected", "wrong-level", OP_OP, 2, order_of_two,
+	     PAIR(PUT, GET, FI_INJECT_COMPLETE, DONE, X, .waits = true)),
+	TWIN("writes-in-a-row", "missing-order", 2, order_of_two, PAIR(PUT, PUT, DONE, DONE, X + SIZE)),
+	TWIN("read-behind-write", "missing-order", 2, order_of_two, PAIR(PUT, GET, DONE, DONE, X + SIZE)),
+	TWIN("two-sums", "atomic-mixed", 2, order_of_two, PAIR(SUM, SUM, DONE, DONE, X)),
+	TWIN("two-reads", "missing-order", 2, order_of_two, PAIR(GET, GET, DONE, DONE, X)),
+
+	RACE("endpoints-write", "remote-conflict", OP_OP, 2, order_of_two, PAIR(PUT, PUT, DONE, DONE, X, .then_by = 1),
+	     .want = WANT_TWO),
+	RACE("endpoints-write-ordered", "remote-conflict", OP_OP, 2, order_of_two, PAIR(PUT, PUT, DONE, DONE, X, .then_by = 1),
+	     .want = WANT_TWO_ORDERED),
+	RACE("endpoints-write-and-read", "remote-conflict", OP_OP, 2, order_of_two, PAIR(PUT, GET, DONE, DONE, X, .then_by = 1),
+	     .want = WANT_TWO),
+	TWIN("endpoints-write-waited", "remote-conflict", 2, order_of_two,
+	     PAIR(PUT, PUT, DONE, DONE, X, .then_by = 1, .waits = true), .want = WANT_TWO),
+	RACE("endpoints-write-transmitted", "wrong-level", OP_OP, 2, order_of_two,
+	     PAIR(PUT, PUT, FI_TRANSMIT_COMPLETE, DONE, X, .then_by = 1, .waits = true), .want = WANT_TWO),
+	RACE("endpoints-write-injected", "wrong-level", OP_OP, 2, order_of_two,
+	     PAIR(PUT, GET, FI_INJECT_COMPLETE, DONE, X, .then_by = 1, .waits = true), .want = WANT_TWO),
+	RACE("endpoints-fenced", "remote-conflict", OP_OP, 2, order_of_two, PAIR(PUT, PUT, DONE, DONE | FI_FENCE, X, .then_by = 1),
+	     .want = WANT_TWO),
+	TWIN("endpoints-write-in-a-row", "remote-conflict", 2, order_of_two, PAIR(PUT, PUT, DONE, DONE, X + SIZE, .then_by = 1),
+	     .want = WANT_TWO),
+	TWIN("endpoints-sum", "atomic-mixed", 2, order_of_two, PAIR(SUM, FETCH_SUM, DONE, DONE, X, .then_by = 1), .want = WANT_TWO),
+	RACE("endpoints-sum-and-write", "atomic-mixed", OP_OP, 2, order_of_two, PAIR(SUM, PUT, DONE, DONE, X, .then_by = 1),
+	     .want = WANT_TWO),
 
 	RACE("message-where-write-goes", "missing-order", OP_OP, 2, message_and_write),
 	TWIN("message-beside-write", "missing-order", 2, message_and_write),

@@ -60,28 +60,7 @@ static void hear_news(const struct news *news, unsigned round)
 
 static void told(unsigned round)
 {
-	static const struct news ways[] = {
-		[0] = { PUT, 0, BY_PIPE },
-		[1] = { PUT, 0, BY_PIPE_EARLY },
-		[2] = { PUT, FI_TRANSMIT_COMPLETE, BY_PIPE },
-		[3] = { PUT, FI_INJECT_COMPLETE, BY_PIPE },
-		[4] = { PUT, FI_INJECT, BY_PIPE },
-		[5] = { PUT, 0, BY_MESSAGE },
-		[6] = { PUT, 0, BY_MESSAGE, .told_by = 1 },
-		[7] = { PUT, 0, BY_MESSAGE_AT_ONCE },
-		[8] = { PUT, 0, BY_MESSAGE_AT_ONCE, .told_by = 1 },
-		[9] = { PUT, FI_TRANSMIT_COMPLETE, BY_MESSAGE },
-		[10] = { PUT, 0, BY_MESSAGE_AT_ONCE, .message_flags = FI_FENCE | FI_DELIVERY_COMPLETE },
-		[11] = { GET, 0, BY_PIPE, .stores = true },
-		[12] = { GET, 0, BY_PIPE_EARLY, .stores = true },
-		[13] = { GET, 0, BY_MESSAGE, .stores = true },
-		[14] = { GET, 0, BY_MESSAGE_AT_ONCE, .stores = true },
-		[15] = { SUM, 0, BY_PIPE },
-		[16] = { SUM, FI_TRANSMIT_COMPLETE, BY_PIPE },
-		[17] = { PUT, 0, BY_PIPE, .stores = true },
-		[18] = { PUT, 0, BY_PIPE_EARLY, .stores = true },
-	};
-	const struct news *news = &ways[race_this->how];
+	const struct news *news = race_this->what;
 
 	if (race_self == TARGET)
 		hear_news(news, round);
@@ -169,17 +148,7 @@ static void touch_memory(const struct clash *clash, unsigned round)
 
 static void free_access(unsigned round)
 {
-	static const struct clash clashes[] = {
-		[0] = { PUT, LOADS, X, SIZE },         [1] = { PUT, STORES, X, SIZE },
-		[2] = { PUT, COPIES, X, KIT_PAGE },    [3] = { PUT, LOADS, X + SIZE - 1, 1 },
-		[4] = { PUT, LOADS, X + SIZE, SIZE },  [5] = { PUT, STORES, X + SIZE, SIZE },
-		[6] = { GET, STORES, X, SIZE },        [7] = { GET, LOADS, X, SIZE },
-		[8] = { GET, STORES, X + SIZE, SIZE }, [9] = { SUM, LOADS, X, 8 },
-		[10] = { SUM, STORES, X, 8 },          [11] = { FETCH_SUM, STORES, X, 8 },
-		[12] = { FETCH, LOADS, X, 8 },         [13] = { SUM, STORES, X + 8, 8 },
-		[14] = { SWAP, STORES, X, 8 },
-	};
-	const struct clash *clash = &clashes[race_this->how];
+	const struct clash *clash = race_this->what;
 
 	if (race_self == PEER) {
 		kit_do(clash->deed, 0, TARGET, X, 0);
@@ -259,29 +228,44 @@ static void poll_memory(unsigned round)
 		.caps = FI_RMA_EVENT, .told = true \
 	}
 
+#define NEWS(does, its_flags, tells, ...)                                             \
+	.what = &(const struct news)                                                  \
+	{                                                                             \
+		.deed = (does), .flags = (its_flags), .telling = (tells), __VA_ARGS__ \
+	}
+
+#define CLASH(does, how_touched, where, bytes)                                           \
+	.what = &(const struct clash)                                                    \
+	{                                                                                \
+		.deed = (does), .touch = (how_touched), .at = (where), .length = (bytes) \
+	}
+
 static const struct race_case cases[] = {
-	TWIN("told-when-delivered", "missing-completion", 2, told, .how = 0),
-	RACE("told-early", "missing-completion", LOADED, 2, told, .how = 1),
-	RACE("told-when-transmitted", "wrong-level", LOADED, 2, told, .how = 2),
-	RACE("told-when-inject-complete", "wrong-level", LOADED, 2, told, .how = 3),
-	RACE("told-when-injected", "wrong-level", LOADED, 2, told, .how = 4),
-	TWIN("told-by-message", "missing-completion", 2, told, .how = 5),
-	TWIN("told-by-other-endpoint", "missing-order", 2, told, .how = 6, .want = WANT_TWO),
-	RACE("told-by-message-behind", "missing-order", LOADED, 2, told, .how = 7),
-	TWIN("told-by-ordered-message-behind", "missing-order", 2, told, .how = 7, .want = ORDER(FI_ORDER_SAW)),
-	RACE("told-by-message-behind-ordered-otherwise", "missing-order", LOADED, 2, told, .how = 7,
+	TWIN("told-when-delivered", "missing-completion", 2, told, NEWS(PUT, 0, BY_PIPE)),
+	RACE("told-early", "missing-completion", LOADED, 2, told, NEWS(PUT, 0, BY_PIPE_EARLY)),
+	RACE("told-when-transmitted", "wrong-level", LOADED, 2, told, NEWS(PUT, FI_TRANSMIT_COMPLETE, BY_PIPE)),
+	RACE("told-when-inject-complete", "wrong-level", LOADED, 2, told, NEWS(PUT, FI_INJECT_COMPLETE, BY_PIPE)),
+	RACE("told-when-injected", "wrong-level", LOADED, 2, told, NEWS(PUT, FI_INJECT, BY_PIPE)),
+	TWIN("told-by-message", "missing-completion", 2, told, NEWS(PUT, 0, BY_MESSAGE)),
+	TWIN("told-by-other-endpoint", "missing-order", 2, told, NEWS(PUT, 0, BY_MESSAGE, .told_by = 1), .want = WANT_TWO),
+	RACE("told-by-message-behind", "missing-order", LOADED, 2, told, NEWS(PUT, 0, BY_MESSAGE_AT_ONCE)),
+	TWIN("told-by-ordered-message-behind", "missing-order", 2, told, NEWS(PUT, 0, BY_MESSAGE_AT_ONCE),
+	     .want = ORDER(FI_ORDER_SAW)),
+	RACE("told-by-message-behind-ordered-otherwise", "missing-order", LOADED, 2, told, NEWS(PUT, 0, BY_MESSAGE_AT_ONCE),
 	     .want = ORDER(FI_ORDER_SAS | FI_ORDER_WAW)),
-	RACE("told-by-other-endpoint-at-once", "missing-order", LOADED, 2, told, .how = 8, .want = WANT_TWO_ORDERED),
-	RACE("told-by-message-when-transmitted", "wrong-level", LOADED, 2, told, .how = 9),
-	TWIN("told-by-fenced-message", "missing-order", 2, told, .how = 10),
-	TWIN("stored-when-read", "target-store", 2, told, .how = 11),
-	RACE("stored-when-told-early-of-read", "target-store", STORED, 2, told, .how = 12),
-	TWIN("stored-by-message-when-read", "target-store", 2, told, .how = 13),
-	RACE("stored-by-message-behind-read", "missing-order", STORED, 2, told, .how = 14),
-	TWIN("sum-told-when-delivered", "atomic-mixed", 2, told, .how = 15),
-	RACE("sum-told-when-transmitted", "wrong-level", LOADED, 2, told, .how = 16),
-	TWIN("stored-when-delivered", "target-store", 2, told, .how = 17),
-	RACE("stored-when-told-early", "target-store", STORED, 2, told, .how = 18),
+	RACE("told-by-other-endpoint-at-once", "missing-order", LOADED, 2, told, NEWS(PUT, 0, BY_MESSAGE_AT_ONCE, .told_by = 1),
+	     .want = WANT_TWO_ORDERED),
+	RACE("told-by-message-when-transmitted", "wrong-level", LOADED, 2, told, NEWS(PUT, FI_TRANSMIT_COMPLETE, BY_MESSAGE)),
+	TWIN("told-by-fenced-message", "missing-order", 2, told,
+	     NEWS(PUT, 0, BY_MESSAGE_AT_ONCE, .message_flags = FI_FENCE | FI_DELIVERY_COMPLETE)),
+	TWIN("stored-when-read", "target-store", 2, told, NEWS(GET, 0, BY_PIPE, .stores = true)),
+	RACE("stored-when-told-early-of-read", "target-store", STORED, 2, told, NEWS(GET, 0, BY_PIPE_EARLY, .stores = true)),
+	TWIN("stored-by-message-when-read", "target-store", 2, told, NEWS(GET, 0, BY_MESSAGE, .stores = true)),
+	RACE("stored-by-message-behind-read", "missing-order", STORED, 2, told, NEWS(GET, 0, BY_MESSAGE_AT_ONCE, .stores = true)),
+	TWIN("sum-told-when-delivered", "atomic-mixed", 2, told, NEWS(SUM, 0, BY_PIPE)),
+	RACE("sum-told-when-transmitted", "wrong-level", LOADED, 2, told, NEWS(SUM, FI_TRANSMIT_COMPLETE, BY_PIPE)),
+	TWIN("stored-when-delivered", "target-store", 2, told, NEWS(PUT, 0, BY_PIPE, .stores = true)),
+	RACE("stored-when-told-early", "target-store", STORED, 2, told, NEWS(PUT, 0, BY_PIPE_EARLY, .stores = true)),
 
 	RACE("data-of-another-write", "missing-order", LOADED, 2, told_by_data, .how = 0),
 	TWIN("data-of-another-ordered-write", "missing-order", 2, told_by_data, .how = 0,
@@ -292,21 +276,22 @@ static const struct race_case cases[] = {
 	RACE("two-of-three-awaited", "several-buffers", LOADED, 2, some_awaited),
 	TWIN("three-of-three-awaited", "several-buffers", 2, some_awaited),
 
-	RACE("loaded-while-written", "target-load", LOADED, 2, free_access, .how = 0),
-	RACE("stored-while-written", "target-store", STORED, 2, free_access, .how = 1),
-	RACE("copied-while-written", "target-load", LOADED, 2, free_access, .how = 2),
-	RACE("last-byte-loaded-while-written", "target-load", LOADED "|" POLLED, 2, free_access, .how = 3),
-	TWIN("loaded-beside-write", "target-load", 2, free_access, .how = 4),
-	TWIN("stored-beside-write", "target-store", 2, free_access, .how = 5),
-	RACE("stored-while-read", "target-store", STORED, 2, free_access, .how = 6),
-	TWIN("loaded-while-read", "target-load", 2, free_access, .how = 7),
-	TWIN("stored-beside-read", "target-store", 2, free_access, .how = 8),
-	RACE("loaded-while-summed", "atomic-mixed", LOADED "|" POLLED, 2, free_access, .how = 9),
-	RACE("stored-while-summed", "atomic-mixed", STORED, 2, free_access, .how = 10),
-	RACE("stored-while-fetched-and-summed", "atomic-mixed", STORED, 2, free_access, .how = 11),
-	TWIN("loaded-while-fetched", "atomic-mixed", 2, free_access, .how = 12),
-	TWIN("stored-beside-sum", "atomic-mixed", 2, free_access, .how = 13),
-	RACE("stored-while-swapped", "atomic-mixed", STORED, 2, free_access, .how = 14),
+	RACE("loaded-while-written", "target-load", LOADED, 2, free_access, CLASH(PUT, LOADS, X, SIZE)),
+	RACE("stored-while-written", "target-store", STORED, 2, free_access, CLASH(PUT, STORES, X, SIZE)),
+	RACE("copied-while-written", "target-load", LOADED, 2, free_access, CLASH(PUT, COPIES, X, KIT_PAGE)),
+	RACE("last-byte-loaded-while-written", "target-load", LOADED "|" POLLED, 2, free_access,
+	     CLASH(PUT, LOADS, X + SIZE - 1, 1)),
+	TWIN("loaded-beside-write", "target-load", 2, free_access, CLASH(PUT, LOADS, X + SIZE, SIZE)),
+	TWIN("stored-beside-write", "target-store", 2, free_access, CLASH(PUT, STORES, X + SIZE, SIZE)),
+	RACE("stored-while-read", "target-store", STORED, 2, free_access, CLASH(GET, STORES, X, SIZE)),
+	TWIN("loaded-while-read", "target-load", 2, free_access, CLASH(GET, LOADS, X, SIZE)),
+	TWIN("stored-beside-read", "target-store", 2, free_access, CLASH(GET, STORES, X + SIZE, SIZE)),
+	RACE("loaded-while-summed", "atomic-mixed", LOADED "|" POLLED, 2, free_access, CLASH(SUM, LOADS, X, 8)),
+	RACE("stored-while-summed", "atomic-mixed", STORED, 2, free_access, CLASH(SUM, STORES, X, 8)),
+	RACE("stored-while-fetched-and-summed", "atomic-mixed", STORED, 2, free_access, CLASH(FETCH_SUM, STORES, X, 8)),
+	TWIN("loaded-while-fetched", "atomic-mixed", 2, free_access, CLASH(FETCH, LOADS, X, 8)),
+	TWIN("stored-beside-sum", "atomic-mixed", 2, free_access, CLASH(SUM, STORES, X + 8, 8)),
+	RACE("stored-while-swapped", "atomic-mixed", STORED, 2, free_access, CLASH(SWAP, STORES, X, 8)),
 	RACE("sum-of-processor", "atomic-mixed", LOADED "|" STORED, 2, sums_on_both_sides),
 	TWIN("sum-of-own-nic", "atomic-mixed", 2, sums_on_both_sides),
 
