@@ -3,6 +3,7 @@
  * others. */
 #include "emu/process/races/system_calls.h"
 
+#include <linux/futex.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -12,6 +13,9 @@
 #ifndef SYS_epoll_pwait2
 #define SYS_epoll_pwait2 441
 #endif
+#ifndef FUTEX_LOCK_PI2
+#define FUTEX_LOCK_PI2 13
+#endif
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449
 #endif
@@ -19,12 +23,14 @@
 enum { POINTERS = 4, CALLS = 512, TEXT_BYTES = 4096, ADDRESS_BYTES = 128, VECTORS_MAX = 1024 };
 
 enum pointer_kind {
-	POINTER_NONE,
-	POINTER_BYTES,   /* `size` */
-	POINTER_ARRAY,   /* of elements of `size`, as many as the argument `count` says */
-	POINTER_VECTOR,  /* likewise, of struct iovec */
-	POINTER_MESSAGE, /* struct msghdr */
-	POINTER_MESSAGES /* as many struct mmsghdr */
+	POINTER_NONE,     /* no more, or not in the table */
+	POINTER_ABSENT,   /* the call has none: what stands in the registers is of something else */
+	POINTER_BYTES,    /* `size` */
+	POINTER_ARRAY,    /* of elements of `size`, as many as the argument `count` says */
+	POINTER_VECTOR,   /* likewise, of struct iovec */
+	POINTER_MESSAGE,  /* struct msghdr */
+	POINTER_MESSAGES, /* as many struct mmsghdr */
+	POINTER_FUTEX     /* what the command in argument `count` has besides its word */
 };
 
 struct pointer {
@@ -38,6 +44,10 @@ struct call_pointers {
 	struct pointer pointer[POINTERS];
 };
 
+#define NO_POINTER                      \
+	{                               \
+		0, POINTER_ABSENT, 0, 0 \
+	}
 #define BYTES(arg, size)                    \
 	{                                   \
 		arg, POINTER_BYTES, 0, size \
@@ -101,7 +111,7 @@ static const struct call_pointers calls[CALLS] = {
 	[SYS_epoll_pwait2] = { { ARRAY(1, 2, EPOLL_EVENT), BYTES(3, TIME), BYTES(4, 8) } },
 	[SYS_epoll_ctl] = { { BYTES(3, EPOLL_EVENT) } },
 	[SYS_io_getevents] = { { ARRAY(3, 2, EVENT), BYTES(4, TIME) } },
-	[SYS_futex] = { { BYTES(0, 4), BYTES(3, TIME), BYTES(4, 4) } },
+	[SYS_futex] = { { BYTES(0, 4), { 3, POINTER_FUTEX, 1, 0 } } },
 	[SYS_futex_waitv] = { { ARRAY(0, 1, WAITER), BYTES(3, TIME) } },
 	[SYS_nanosleep] = { { BYTES(0, TIME), BYTES(1, TIME) } },
 	[SYS_clock_nanosleep] = { { BYTES(2, TIME), BYTES(3, TIME) } },
@@ -128,6 +138,48 @@ static const struct call_pointers calls[CALLS] = {
 	[SYS_semop] = { { ARRAY(1, 2, 6) } },
 	[SYS_sched_setaffinity] = { { BUFFER(2, 1) } },
 	[SYS_sched_getaffinity] = { { BUFFER(2, 1) } },
+	[SYS_close] = { { NO_POINTER } },
+	[SYS_lseek] = { { NO_POINTER } },
+	[SYS_dup] = { { NO_POINTER } },
+	[SYS_dup2] = { { NO_POINTER } },
+	[SYS_dup3] = { { NO_POINTER } },
+	[SYS_getpid] = { { NO_POINTER } },
+	[SYS_getppid] = { { NO_POINTER } },
+	[SYS_gettid] = { { NO_POINTER } },
+	[SYS_getuid] = { { NO_POINTER } },
+	[SYS_geteuid] = { { NO_POINTER } },
+	[SYS_getgid] = { { NO_POINTER } },
+	[SYS_getegid] = { { NO_POINTER } },
+	[SYS_sched_yield] = { { NO_POINTER } },
+	[SYS_kill] = { { NO_POINTER } },
+	[SYS_tkill] = { { NO_POINTER } },
+	[SYS_tgkill] = { { NO_POINTER } },
+	[SYS_exit_group] = { { NO_POINTER } },
+	[SYS_shutdown] = { { NO_POINTER } },
+	[SYS_listen] = { { NO_POINTER } },
+	[SYS_eventfd2] = { { NO_POINTER } },
+	[SYS_epoll_create] = { { NO_POINTER } },
+	[SYS_epoll_create1] = { { NO_POINTER } },
+	[SYS_timerfd_create] = { { NO_POINTER } },
+	[SYS_socket] = { { NO_POINTER } },
+	[SYS_fsync] = { { NO_POINTER } },
+	[SYS_fdatasync] = { { NO_POINTER } },
+	[SYS_ftruncate] = { { NO_POINTER } },
+	[SYS_umask] = { { NO_POINTER } },
+	[SYS_alarm] = { { NO_POINTER } },
+	[SYS_pause] = { { NO_POINTER } },
+	[SYS_setpgid] = { { NO_POINTER } },
+	[SYS_getpgid] = { { NO_POINTER } },
+	[SYS_setsid] = { { NO_POINTER } },
+	[SYS_getpriority] = { { NO_POINTER } },
+	[SYS_setpriority] = { { NO_POINTER } },
+	[SYS_inotify_init1] = { { NO_POINTER } },
+	[SYS_fallocate] = { { NO_POINTER } },
+	[SYS_flock] = { { NO_POINTER } },
+	[SYS_getpgrp] = { { NO_POINTER } },
+	[SYS_munlock] = { { NO_POINTER } },
+	[SYS_munlockall] = { { NO_POINTER } },
+	[SYS_membarrier] = { { NO_POINTER } },
 };
 /* clang-format on */
 
@@ -164,14 +216,37 @@ static void note_messages(struct watched_call *call, const struct mmsghdr *messa
 		note_message(call, &message[i].msg_hdr);
 }
 
+/* Others find a number there, or what is left of another call. */
+static void note_futex(struct watched_call *call, long command, const long *arg)
+{
+	switch (command & FUTEX_CMD_MASK) {
+	case FUTEX_WAIT:
+	case FUTEX_WAIT_BITSET:
+	case FUTEX_LOCK_PI:
+	case FUTEX_LOCK_PI2:
+		watched_call_add(call, (uintptr_t)arg[3], TIME);
+		break;
+	case FUTEX_WAIT_REQUEUE_PI:
+		watched_call_add(call, (uintptr_t)arg[3], TIME);
+		watched_call_add(call, (uintptr_t)arg[4], sizeof(uint32_t));
+		break;
+	case FUTEX_REQUEUE:
+	case FUTEX_CMP_REQUEUE:
+	case FUTEX_CMP_REQUEUE_PI:
+	case FUTEX_WAKE_OP:
+		watched_call_add(call, (uintptr_t)arg[4], sizeof(uint32_t));
+		break;
+	default:
+		break;
+	}
+}
+
 /* Counts are 32 bits or less; a buffer's length is what the program says. */
 static void note_pointer(struct watched_call *call, const struct pointer *pointer, const long *arg)
 {
 	uintptr_t at = (uintptr_t)arg[pointer->arg];
 	size_t count = (size_t)arg[pointer->count];
 
-	if (!at)
-		return;
 	switch ((enum pointer_kind)pointer->kind) {
 	case POINTER_BYTES:
 		watched_call_add(call, at, pointer->size);
@@ -189,7 +264,11 @@ static void note_pointer(struct watched_call *call, const struct pointer *pointe
 		note_messages(call, (const struct mmsghdr *)at,
 			      (uint32_t)count); /* NOLINT(performance-no-int-to-ptr): an argument */
 		break;
+	case POINTER_FUTEX:
+		note_futex(call, (long)count, arg);
+		break;
 	case POINTER_NONE:
+	case POINTER_ABSENT:
 		break;
 	}
 }

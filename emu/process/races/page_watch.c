@@ -5,6 +5,7 @@
  * at the table. So one of the two sees the other. */
 #include "emu/process/races/page_watch.h"
 
+#include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
@@ -20,9 +21,10 @@
 
 enum {
 	WATCHES = 4096,
-	RANGES = 8,         /* of a watch; the bytes of others are not watched */
-	RANGE_PAGES = 256,  /* of a range; of a longer one, its first and its last pages */
-	SMALL_STACK = 32768 /* of a signal handler: too small for the unwinder */
+	RANGES = 8,          /* of a watch; the bytes of others are not watched */
+	RANGE_PAGES = 256,   /* of a range; of a longer one, its first and its last pages */
+	SMALL_STACK = 32768, /* of a signal handler: too small for the unwinder */
+	FRAME_REACH = 65536  /* a signal's frame is smaller */
 };
 
 struct page_watch {
@@ -114,14 +116,28 @@ void page_watch_forked(void)
 
 /* --- faults --- */
 
+/* Where this thread goes on if the unwinder runs into memory that is not there: it follows stacks whose end nobody marks. */
+static _Thread_local sigjmp_buf *volatile unwinding __attribute__((tls_model("initial-exec")));
+
 /* The unwinder takes more than a handler's own stack may have. */
 static void take_stack(struct call_stack *stack, const ucontext_t *interrupted)
 {
 	const stack_t *alternate = &interrupted->uc_stack;
 	uintptr_t depth = (uintptr_t)__builtin_frame_address(0) - (uintptr_t)alternate->ss_sp;
+	uintptr_t at = (uintptr_t)interrupted->uc_mcontext.gregs[REG_RIP];
+	bool deep = depth >= alternate->ss_size || alternate->ss_size >= SMALL_STACK;
+	sigjmp_buf land;
 
-	call_stack_take_interrupted(stack, (uintptr_t)interrupted->uc_mcontext.gregs[REG_RIP],
-				    depth >= alternate->ss_size || alternate->ss_size >= SMALL_STACK);
+	if (sigsetjmp(land, 0)) {
+		unwinding = NULL;
+		call_stack_take_interrupted(stack, at, false);
+		return;
+	}
+	unwinding = &land;
+	atomic_signal_fence(memory_order_seq_cst);
+	call_stack_take_interrupted(stack, at, deep);
+	atomic_signal_fence(memory_order_seq_cst);
+	unwinding = NULL;
 }
 
 static bool watch_has(const struct page_watch *watch, uintptr_t at, bool is_store)
@@ -194,16 +210,44 @@ static bool page_fault(uintptr_t at, const ucontext_t *interrupted, bool guarded
 	return ours || was_watched();
 }
 
+/* The kernel could not enter the handler of a trapped call, since the stack is memory that was watched while another ran, as
+ * those of coroutines. The call is made again. True: that was it. */
+static bool stack_fault(ucontext_t *interrupted)
+{
+	greg_t *registers = interrupted->uc_mcontext.gregs;
+	uintptr_t stack = (uintptr_t)registers[REG_RSP];
+	exempt_mask mask = exempt_block();
+	unsigned char instruction[2];
+	bool lifted = false;
+
+	watched_enter();
+	for (uintptr_t i = 0; i < FRAME_REACH; i += WATCHED_PAGE) {
+		struct watched_page *page = watched_find(stack - i);
+
+		lifted = (page && watched_give_back(page)) || lifted;
+	}
+	watched_leave();
+	exempt_unblock(mask);
+	if (lifted && exempt_peek(instruction, (void *)(registers[REG_RIP] - 2), 2) && instruction[0] == 0x0f &&
+	    instruction[1] == 5)
+		registers[REG_RIP] -= 2; /* syscall */
+	return lifted;
+}
+
 static bool fault(const siginfo_t *info, void *context, bool guarded)
 {
 	ucontext_t *interrupted = context;
 	greg_t *at = &interrupted->uc_mcontext.gregs[REG_RIP];
 	uintptr_t landing;
 
+	if (info->si_code == SI_KERNEL && info->si_signo == SIGSEGV && watched_thread_self() && stack_fault(interrupted))
+		return true;
 	if (info->si_code <= 0) /* it was sent */
 		return false;
 	if (info->si_signo == SIGSEGV && info->si_code == SEGV_ACCERR && page_fault((uintptr_t)info->si_addr, interrupted, guarded))
 		return true;
+	if (unwinding)
+		siglongjmp(*unwinding, 1);
 	landing = exempt_peek_landing((uintptr_t)*at);
 	if (landing)
 		*at = (greg_t)landing;

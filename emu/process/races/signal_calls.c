@@ -107,6 +107,12 @@ static long wait_masked_5(struct trap *trap)
 
 /* --- actions --- */
 
+void signal_calls_pretend(const struct exempt_action *action)
+{
+	pretended = *action;
+	atomic_store(&pretends, true);
+}
+
 /* The kernel judges both pointers. The program's own handler gets what is not ours. */
 static long pretend_action(struct trap *trap)
 {
@@ -121,10 +127,8 @@ static long pretend_action(struct trap *trap)
 		return result;
 	if (old)
 		*(struct exempt_action *)old = before;
-	if (at) {
-		pretended = next;
-		atomic_store(&pretends, true);
-	}
+	if (at)
+		signal_calls_pretend(&next);
 	return 0;
 }
 
@@ -184,20 +188,25 @@ static long return_from_handler(struct trap *trap)
 	ucontext_t *frame = (ucontext_t *)stack; /* NOLINT(performance-no-int-to-ptr): the kernel's */
 
 	*(exempt_mask *)&frame->uc_sigmask &= ~WATCHED_SIGNALS;
+	if (frame->uc_stack.ss_flags & SS_DISABLE)
+		frame->uc_stack = trap->context->uc_stack; /* from before the thread was asked */
 	exempt_sigreturn(stack);
 }
 
 /* This handler's return would undo what the kernel does in it. */
 static long change_stack(struct trap *trap)
 {
+	bool gave = watched_thread_gave(trap->thread, &trap->context->uc_stack);
+	stack_t *old = (stack_t *)trap->arg[1]; /* NOLINT(performance-no-int-to-ptr): an argument */
 	long result = trap_plain(trap);
-	stack_t now;
 
-	if (!result && !exempt_call(SYS_sigaltstack, 0, (long)&now, 0, 0, 0, 0)) {
-		trap->context->uc_stack = now;
-		watched_thread_alternate(trap->thread, &now);
-	}
-	return result;
+	if (result)
+		return result;
+	if (old && gave)
+		*old = (stack_t){ .ss_flags = SS_DISABLE };
+	if (trap->arg[0])
+		watched_thread_alternate(trap->thread, &trap->context->uc_stack);
+	return 0;
 }
 
 trap_handler *signal_call(long number)

@@ -316,8 +316,14 @@ bool system_calls_start(void)
 		.restorer = (uintptr_t)exempt_restorer,
 	};
 
+	struct exempt_action before;
+
 	signal_calls_start();
-	return !exempt_call(SYS_rt_sigaction, SIGSYS, (long)&action, 0, sizeof(action.mask), 0, 0);
+	if (exempt_call(SYS_rt_sigaction, SIGSYS, (long)&action, (long)&before, sizeof(action.mask), 0, 0))
+		return false;
+	if (before.handler != action.handler)
+		signal_calls_pretend(&before);
+	return true;
 }
 
 bool system_calls_handlers_stand(void)

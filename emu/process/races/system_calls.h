@@ -65,6 +65,8 @@ void call_memory_note(struct watched_call *call, long number, const long *arg);
 
 /* Handlers of the program's for SIGSYS, which have the place of ours. */
 void signal_calls_pass(int sig, siginfo_t *info, void *context);
+/* This is the action of SIGSYS, as the program knows it. */
+void signal_calls_pretend(const struct exempt_action *action);
 /* Takes signals that must not be blocked from the masks of handlers that the program has already. */
 void signal_calls_start(void);
 

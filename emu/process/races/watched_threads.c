@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <link.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <ucontext.h>
@@ -95,34 +96,61 @@ static bool trap_calls(struct watched_thread *thread)
 			    exempt_end - exempt_begin, (long)&thread->selector, 0);
 }
 
-static void become(struct watched_thread *thread)
+static void become(struct watched_thread *thread, stack_t *alternate)
 {
-	stack_t alternate;
-
 	self = thread;
 	atomic_store(&thread->id, (int)exempt_thread());
 	atomic_store(&thread->stack, stack_here());
 	atomic_store(&thread->control, control_here());
-	if (!exempt_call(SYS_sigaltstack, 0, (long)&alternate, 0, 0, 0, 0))
-		watched_thread_alternate(thread, &alternate);
+	watched_thread_alternate(thread, alternate);
 	atomic_store(&thread->depth, 0);
 	atomic_store(&thread->selector, SYSCALL_DISPATCH_FILTER_BLOCK);
 }
 
 void watched_thread_born(struct watched_thread *thread)
 {
-	become(thread);
+	stack_t alternate;
+
+	become(thread, &alternate);
 	if (trap_calls(thread))
 		atomic_store(&thread->state, THREAD_TRAPS);
 	else
 		watched_thread_open(thread);
 }
 
-void watched_thread_alternate(struct watched_thread *thread, const stack_t *stack)
+bool watched_thread_gave(const struct watched_thread *thread, const stack_t *stack)
 {
+	return thread->own_alternate && (uintptr_t)stack->ss_sp == thread->own_alternate;
+}
+
+/* With a page below it that cannot be touched. */
+static void make_alternate(struct watched_thread *thread)
+{
+	long at = exempt_call(SYS_mmap, 0, WATCHED_HANDLER_STACK + WATCHED_PAGE, PROT_READ | PROT_WRITE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	if (at < 0 && at > -WATCHED_PAGE)
+		return;
+	exempt_mprotect((uintptr_t)at, WATCHED_PAGE, PROT_NONE);
+	thread->own_alternate = (uintptr_t)at + WATCHED_PAGE;
+}
+
+void watched_thread_alternate(struct watched_thread *thread, stack_t *now)
+{
+	stack_t own = { .ss_size = WATCHED_HANDLER_STACK };
+
 	atomic_store(&thread->alternate_length, 0);
-	atomic_store(&thread->alternate, (uintptr_t)stack->ss_sp);
-	atomic_store(&thread->alternate_length, stack->ss_flags & SS_DISABLE ? 0 : stack->ss_size);
+	exempt_call(SYS_sigaltstack, 0, (long)now, 0, 0, 0, 0);
+	if (!(now->ss_flags & SS_DISABLE) && !watched_thread_gave(thread, now)) {
+		atomic_store(&thread->alternate, (uintptr_t)now->ss_sp);
+		atomic_store(&thread->alternate_length, now->ss_size);
+		return;
+	}
+	if (!thread->own_alternate)
+		make_alternate(thread);
+	own.ss_sp = (void *)thread->own_alternate;
+	if (thread->own_alternate && !exempt_call(SYS_sigaltstack, (long)&own, 0, 0, 0, 0, 0))
+		*now = own;
 }
 
 void watched_thread_open(struct watched_thread *thread)
@@ -173,12 +201,13 @@ const char *watched_threads_start(void)
 	exempt_mask blocked = WATCHED_SIGNALS;
 	struct watched_thread *thread = watched_thread_new();
 	size_t sum = STORAGE_SPARE;
+	stack_t alternate;
 
 	if (!thread)
 		return "the process has too many threads";
 	dl_iterate_phdr(add_storage, &sum);
 	storage_size = sum;
-	become(thread);
+	become(thread, &alternate);
 	if (!trap_calls(thread)) {
 		self = NULL;
 		watched_thread_free(thread);
@@ -202,7 +231,7 @@ bool watched_thread_answer(const siginfo_t *info, void *context)
 
 	if (info->si_code != SI_TKILL || !thread || atomic_load(&thread->state) != THREAD_ASKED)
 		return false;
-	become(thread);
+	become(thread, &interrupted->uc_stack); /* which returning from the handler sets */
 	atomic_store(&thread->stack, (uintptr_t)registers[REG_RSP]);
 	if (!trap_calls(thread)) {
 		watched_thread_open(thread);
@@ -290,13 +319,22 @@ bool watched_threads_trap(void)
 /* --- calls under way --- */
 
 /* A handler may have left calls by a jump: they were deeper in the stack, if they were on this one. */
-struct watched_call *watched_call_begin(struct watched_thread *thread, uintptr_t stack)
+static void drop_calls_left(struct watched_thread *thread, uintptr_t stack)
 {
 	unsigned int depth = atomic_load_explicit(&thread->depth, memory_order_relaxed);
-	struct watched_call *call;
 
 	while (depth && stack - atomic_load(&thread->call[depth - 1].stack) < SAME_STACK)
 		depth--;
+	atomic_store_explicit(&thread->depth, depth, memory_order_release);
+}
+
+struct watched_call *watched_call_begin(struct watched_thread *thread, uintptr_t stack)
+{
+	struct watched_call *call;
+	unsigned int depth;
+
+	drop_calls_left(thread, stack);
+	depth = atomic_load_explicit(&thread->depth, memory_order_relaxed);
 	if (depth == WATCHED_CALLS)
 		depth--;
 	call = &thread->call[depth];

@@ -20,6 +20,7 @@ enum {
 	WATCHED_THREADS = 1024,
 	WATCHED_CALLS = 6,  /* that signal handlers make while others are under way */
 	WATCHED_RANGES = 8, /* of a call; more are taken as one */
+	WATCHED_HANDLER_STACK = 1 << 18,
 };
 
 enum watched_thread_state {
@@ -49,6 +50,7 @@ struct watched_thread {
 	_Atomic uintptr_t control;      /* its control block, near which its thread-local storage is */
 	_Atomic uintptr_t alternate;    /* stack of signal handlers */
 	atomic_size_t alternate_length; /* 0: none */
+	uintptr_t own_alternate;        /* that this library gave it, as the program had none; of the record, 0: not yet */
 	exempt_mask hidden;             /* signals that the program has blocked, and are not */
 	unsigned int missed;            /* watched.ends when a fault last found no page */
 	atomic_uint depth;              /* of `call` */
@@ -86,8 +88,11 @@ void watched_thread_free(struct watched_thread *thread);
 /* The new thread's first call, on its own stack. */
 void watched_thread_born(struct watched_thread *thread) __attribute__((visibility("hidden")));
 
-/* The stack of signal handlers has changed. */
-void watched_thread_alternate(struct watched_thread *thread, const stack_t *stack);
+/* The program has set the stack of its signal handlers, or may have. Where it has none, the thread gets one for our handler, as any
+ * other may be protected: what the thread has now comes in *now. */
+void watched_thread_alternate(struct watched_thread *thread, stack_t *now);
+/* Is this the one that the program did not set? */
+bool watched_thread_gave(const struct watched_thread *thread, const stack_t *stack);
 
 /* A call begins: the ranges are added, and then it counts. */
 struct watched_call *watched_call_begin(struct watched_thread *thread, uintptr_t stack);

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* watch_calls.c - system calls on watched pages. */
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -108,22 +106,6 @@ static void *read_all(void *arg)
 	return NULL;
 }
 
-/* Until the thread sleeps in a call on this descriptor. */
-static void wait_until_in_call(int id, int number)
-{
-	char path[64], text[32] = "", want[32];
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", id);
-	snprintf(want, sizeof(want), "%d ", number);
-	while (strncmp(text, want, strlen(want)) != 0) {
-		int fd = open(path, O_RDONLY);
-
-		NEED(fd >= 0);
-		NEED(read(fd, text, sizeof(text) - 1) > 0);
-		close(fd);
-	}
-}
-
 static void pages_of_a_call_are_not_protected(bool before)
 {
 	unsigned char *pages = case_pages();
@@ -139,12 +121,12 @@ static void pages_of_a_call_are_not_protected(bool before)
 	NEED(!pthread_create(&thread, NULL, read_all, &reader));
 	while (!atomic_load(&reader.id))
 		;
-	wait_until_in_call(reader.id, SYS_read);
+	case_wait_in_call(reader.id, SYS_read);
 	if (before)
 		case_start();
 	page_watch_end(case_watch(pages, 10, PAGE_WATCH_ALL, &told));
 	if (before)
-		wait_until_in_call(reader.id, SYS_read);
+		case_wait_in_call(reader.id, SYS_read);
 	NEED(!case_try(reader.to + PAGE, 10, PAGE_WATCH_ALL, &told));
 	NEED(write(ends[1], pages, BYTES) == BYTES);
 	NEED(!pthread_join(thread, NULL));

@@ -48,4 +48,7 @@ struct page_watch *case_watch(void *at, size_t length, enum page_watch_kind kind
 /* Tries once. */
 struct page_watch *case_try(void *at, size_t length, enum page_watch_kind kind, struct told *told);
 
+/* Until the thread sleeps in the system call of this number. */
+void case_wait_in_call(int id, int number);
+
 #endif

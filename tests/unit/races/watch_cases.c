@@ -2,6 +2,7 @@
 /* watch_cases.c - runs each case by itself: watch_cases [NAME...]. A case ends with status 0, or says what was not so. */
 #include "tests/unit/races/watch_case.h"
 
+#include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +15,8 @@
 
 enum { SKIPPED = 77, CASE_SECONDS = 60 };
 
-static const struct watch_case *const groups[] = { watch_access_cases, watch_call_cases };
+static const struct watch_case *const groups[] = { watch_access_cases, watch_call_cases, watch_signal_cases, watch_thread_cases,
+						   watch_memory_cases };
 
 void case_failed(const char *file, int line, const char *what)
 {
@@ -75,6 +77,21 @@ struct page_watch *case_watch(void *at, size_t length, enum page_watch_kind kind
 	while (!(watch = case_try(at, length, kind, told)))
 		sched_yield();
 	return watch;
+}
+
+void case_wait_in_call(int id, int number)
+{
+	char path[64], text[32] = "", want[32];
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/syscall", id);
+	snprintf(want, sizeof(want), "%d ", number);
+	while (strncmp(text, want, strlen(want)) != 0) {
+		int fd = open(path, O_RDONLY);
+
+		NEED(fd >= 0);
+		NEED(read(fd, text, sizeof(text) - 1) > 0);
+		close(fd);
+	}
 }
 
 /* --- running --- */

@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* watch_memory.c - programs that change their mappings, and kinds of memory. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <malloc.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "tests/unit/races/watch_case.h"
+
+static void taken_away(void)
+{
+	unsigned char *pages = case_pages();
+	struct page_watch *watch;
+
+	case_start();
+	for (int i = 0; i < 4; i++) {
+		struct told told = { 0 };
+
+		watch = case_watch(pages, 3 * PAGE, PAGE_WATCH_ALL, &told);
+		if (i == 0)
+			NEED(mmap(pages, 3 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
+			     pages);
+		else if (i == 1)
+			NEED(!mprotect(pages, 2 * PAGE, PROT_READ | PROT_WRITE));
+		else if (i == 2)
+			NEED(!munmap(pages, 3 * PAGE) && mmap(pages, 3 * PAGE, PROT_READ | PROT_WRITE,
+							      MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == pages);
+		else
+			NEED(!madvise(pages, 3 * PAGE, MADV_DONTNEED));
+		NEED(pages[PAGE] == 0 || i == 1);
+		memset(pages, 7, 3 * PAGE);
+		NEED(!told.times || i == 1);
+		page_watch_end(watch);
+		NEED(pages[PAGE] == 7);
+	}
+}
+
+static void moved(void)
+{
+	unsigned char *pages = case_pages(), *to = case_pages(), *now;
+	struct told told = { 0 };
+	struct page_watch *watch;
+
+	case_start();
+	watch = case_watch(pages, 3 * PAGE, PAGE_WATCH_ALL, &told);
+	now = mremap(pages, 4 * PAGE, 4 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, to);
+	NEED(now == to);
+	for (size_t i = 0; i < 4 * PAGE; i++)
+		NEED(now[i] == case_byte(i));
+	page_watch_end(watch);
+	now[0] = 1;
+}
+
+/* The program's own protection is what counts afterwards. */
+static void protected_by_the_program(void)
+{
+	unsigned char *pages = case_pages();
+	struct told told = { 0 };
+	struct page_watch *watch;
+	int status;
+	pid_t child;
+
+	case_start();
+	watch = case_watch(pages, 3 * PAGE, PAGE_WATCH_ALL, &told);
+	NEED(!mprotect(pages, PAGE, PROT_READ));
+	NEED(pages[0] == case_byte(0));
+	child = fork();
+	if (!child) {
+		*(volatile unsigned char *)pages = 1;
+		_exit(0);
+	}
+	NEED(waitpid(child, &status, 0) == child);
+	NEED(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+	page_watch_end(watch);
+	child = fork();
+	if (!child) {
+		case_start();
+		watch = case_watch(pages + PAGE, 10, PAGE_WATCH_ALL, &told);
+		*(volatile unsigned char *)pages = 1;
+		_exit(0);
+	}
+	NEED(waitpid(child, &status, 0) == child);
+	NEED(WIFSIGNALED(status) && WTERMSIG(status) == SIGSEGV);
+}
+
+static void shared_memory(void)
+{
+	int fd = memfd_create("shared", 0);
+	volatile unsigned char *one, *two;
+	struct told told = { 0 };
+	struct page_watch *watch;
+
+	case_start();
+	NEED(fd >= 0 && !ftruncate(fd, 4 * PAGE));
+	one = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	two = mmap(NULL, 4 * PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	NEED(one != MAP_FAILED && two != MAP_FAILED);
+	watch = case_watch((void *)one, 2 * PAGE, PAGE_WATCH_ALL, &told);
+	two[PAGE] = 9; /* another way to the same bytes */
+	NEED(!told.times);
+	NEED(one[PAGE] == 9);
+	NEED(told.times == 1);
+	page_watch_end(watch);
+}
+
+static void huge_pages(void)
+{
+	size_t length = (size_t)4 << 20;
+	unsigned char *pages = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), *hugetlb;
+	struct told told = { 0 };
+	struct page_watch *watch;
+
+	case_start();
+	(void)madvise(pages, length, MADV_HUGEPAGE);
+	memset(pages, 3, length);
+	watch = case_watch(pages, length, PAGE_WATCH_ALL, &told);
+	NEED(pages[length - 1] == 3);
+	NEED(told.times == 1);
+	memset(pages, 4, length);
+	page_watch_end(watch);
+	hugetlb = mmap(NULL, (size_t)2 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+	if (hugetlb == MAP_FAILED)
+		return;
+	memset(hugetlb, 1, 100);
+	NEED(!case_try(hugetlb, 100, PAGE_WATCH_ALL, &told));
+	memset(hugetlb, 2, 100);
+}
+
+static void heap(void)
+{
+	enum { BLOCKS = 64, ROUNDS = 2000 };
+	unsigned char *block[BLOCKS] = { 0 };
+	struct page_watch *watch[BLOCKS] = { 0 };
+	struct told told = { 0 };
+
+	case_start();
+	for (int i = 0; i < ROUNDS; i++) {
+		int k = i * 31 % BLOCKS;
+
+		page_watch_end(watch[k]);
+		watch[k] = NULL;
+		for (int n = 0; block[k] && n < 40; n++)
+			NEED(block[k][n] == (unsigned char)(k + n));
+		block[k] = realloc(block[k], (size_t)(i * 977 % 50000) + 40);
+		NEED(block[k]);
+		for (int n = 0; n < 40; n++)
+			block[k][n] = (unsigned char)(k + n);
+		if (i % 3)
+			watch[k] = case_try(block[k], 40, i % 2 ? PAGE_WATCH_ALL : PAGE_WATCH_STORES, &told);
+	}
+	for (int k = 0; k < BLOCKS; k++) {
+		page_watch_end(watch[k]);
+		free(block[k]);
+	}
+	(void)malloc_trim(0);
+}
+
+static void library_loaded(void)
+{
+	unsigned char *pages = case_pages();
+	struct told told = { 0 };
+	struct page_watch *watch;
+	void *library;
+
+	case_start();
+	watch = case_watch(pages, PAGE, PAGE_WATCH_ALL, &told);
+	strcpy((char *)pages, "libm.so.6");
+	page_watch_end(watch);
+	watch = case_watch(pages, PAGE, PAGE_WATCH_ALL, &told);
+	library = dlopen((char *)pages, RTLD_NOW);
+	NEED(library && dlsym(library, "cos"));
+	NEED(!dlclose(library));
+	page_watch_end(watch);
+}
+
+static ucontext_t main_context, other_context;
+static volatile int turns;
+
+static void other(void)
+{
+	volatile unsigned char bytes[300];
+
+	for (;;) {
+		bytes[turns % 300] = (unsigned char)turns;
+		NEED(getppid() > 0);
+		NEED(bytes[turns % 300] == (unsigned char)turns);
+		turns++;
+		swapcontext(&other_context, &main_context);
+	}
+}
+
+/* Its stack is memory like other, and may be watched while it does not run. */
+static void stack_of_a_coroutine(void)
+{
+	unsigned char *pages = case_pages();
+	struct told told = { 0 };
+
+	case_start();
+	NEED(!getcontext(&other_context));
+	other_context.uc_stack = (stack_t){ .ss_sp = pages, .ss_size = PAGES / 2 * PAGE };
+	other_context.uc_link = &main_context;
+	makecontext(&other_context, other, 0);
+	for (int i = 0; i < 5; i++) {
+		struct page_watch *watch;
+
+		NEED(getppid() > 0);
+		watch = case_watch(pages, PAGES * PAGE, i % 2 ? PAGE_WATCH_ALL : PAGE_WATCH_STORES, &told);
+		NEED(!swapcontext(&main_context, &other_context));
+		NEED(turns == i + 1);
+		page_watch_end(watch);
+	}
+}
+
+const struct watch_case watch_memory_cases[] = {
+	{ "taken_away", taken_away },
+	{ "moved", moved },
+	{ "protected_by_the_program", protected_by_the_program },
+	{ "shared_memory", shared_memory },
+	{ "huge_pages", huge_pages },
+	{ "heap", heap },
+	{ "library_loaded", library_loaded },
+	{ "stack_of_a_coroutine", stack_of_a_coroutine },
+	{ NULL, NULL },
+};
