@@ -9,7 +9,7 @@ cat >"$work/flagged" <<'END'
 # flagged CLIENT_WORDS SERVER_WORDS PROGRAM OPTION... [ADDRESS]: for programs that take the server's address behind a flag
 client=$1 server=$2 program=$3 last=${!#}
 shift 3
-if [[ $last == *.* ]]; then exec "$program" $client "$last" "${@:1:$#-1}"; else exec "$program" $server "$@"; fi
+if [[ $last == *[.:]* ]]; then exec "$program" $client "$last" "${@:1:$#-1}"; else exec "$program" $server "$@"; fi
 END
 chmod +x "$work/flagged"
 
@@ -63,6 +63,11 @@ named_pair() {
 }
 
 flag_pair rping "-c -a" -s rping -C 10
+if grep -qs '^0*1 ' /proc/net/if_inet6; then
+	server_at=::1
+	flag_pair rping_ipv6 "-c -a" "-s -a ::1" rping -C 10
+	server_at=127.0.0.1
+fi
 flag_pair rping_checked "-c -a" -s rping -v -V -C 20 -S 500
 flag_pair ucmatose -s "" ucmatose -c 5 -C 10 -S 1000
 named_pair rdma_client rdma_client rdma_server

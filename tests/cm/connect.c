@@ -17,6 +17,16 @@ static void fill_bytes(void)
 		bytes[i] = (uint8_t)(i + 1);
 }
 
+static bool host_has_ipv6(void)
+{
+	struct sockaddr_in6 at = { .sin6_family = AF_INET6, .sin6_addr = in6addr_loopback };
+	int fd = socket(AF_INET6, SOCK_DGRAM, 0);
+	bool has = fd >= 0 && !bind(fd, (struct sockaddr *)&at, sizeof(at));
+
+	close(fd);
+	return has;
+}
+
 Test(cm_connect, both_are_told_with_all_the_data_that_may_go_along)
 {
 	struct meeting m;
@@ -35,6 +45,34 @@ Test(cm_connect, both_are_told_with_all_the_data_that_may_go_along)
 	cr_assert_eq(rdma_disconnect(m.answers), 0, "it is late, and no error");
 	cr_assert_eq(m.answers->qp->state, IBV_QPS_ERR);
 	meeting_close(&m);
+}
+
+/* "localhost" may be ::1. */
+Test(cm_connect, at_each_address_of_IPv6)
+{
+	struct ibv_gid_entry table[32];
+	struct ibv_context **devices = rdma_get_devices(NULL);
+	ssize_t count = ibv_query_gid_table(devices[0], table, 32, 0);
+	struct meeting m;
+	int loopback = 0;
+
+	for (ssize_t i = 0; i < count; i++) {
+		struct sockaddr_in6 at = { .sin6_family = AF_INET6 };
+
+		memcpy(&at.sin6_addr, table[i].gid.raw, sizeof(at.sin6_addr));
+		if (IN6_IS_ADDR_V4MAPPED(&at.sin6_addr))
+			continue;
+		loopback += IN6_IS_ADDR_LOOPBACK(&at.sin6_addr);
+		at.sin6_scope_id = IN6_IS_ADDR_LINKLOCAL(&at.sin6_addr) ? table[i].ndev_ifindex : 0;
+		meeting_open_at(&m, &at, RDMA_PS_TCP, RDMA_PS_TCP);
+		meeting_meet(&m);
+		cr_assert(!memcmp(&m.asks->route.path_rec->dgid, &table[i].gid, sizeof(union ibv_gid)));
+		cr_assert_eq(rdma_disconnect(m.asks), 0);
+		meeting_part(&m);
+		meeting_close(&m);
+	}
+	rdma_free_devices(devices);
+	cr_assert_eq(loopback, host_has_ipv6());
 }
 
 Test(cm_connect, the_accepting_side_may_leave_first)

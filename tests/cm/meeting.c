@@ -32,18 +32,24 @@ void meeting_open(struct meeting *meeting)
 
 void meeting_open_spaces(struct meeting *meeting, enum rdma_port_space listens, enum rdma_port_space asks)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in6 at = { 0 };
 
+	*(struct sockaddr_in *)&at = (struct sockaddr_in){ .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	meeting_open_at(meeting, &at, listens, asks);
+}
+
+void meeting_open_at(struct meeting *meeting, struct sockaddr_in6 *at, enum rdma_port_space listens, enum rdma_port_space asks)
+{
 	memset(meeting, 0, sizeof(*meeting));
 	meeting->channel = rdma_create_event_channel();
 	cr_assert(meeting->channel);
 	cr_assert_eq(rdma_create_id(meeting->channel, &meeting->listens, NULL, listens), 0);
-	cr_assert_eq(rdma_bind_addr(meeting->listens, (struct sockaddr *)&at), 0);
+	cr_assert_eq(rdma_bind_addr(meeting->listens, (struct sockaddr *)at), 0);
 	cr_assert_eq(rdma_listen(meeting->listens, 8), 0);
-	at.sin_port = rdma_get_src_port(meeting->listens);
-	cr_assert_neq(at.sin_port, 0);
+	at->sin6_port = rdma_get_src_port(meeting->listens); /* at one place in both families */
+	cr_assert_neq(at->sin6_port, 0);
 	cr_assert_eq(rdma_create_id(meeting->channel, &meeting->asks, meeting, asks), 0);
-	cr_assert_eq(rdma_resolve_addr(meeting->asks, NULL, (struct sockaddr *)&at, TIMEOUT_MS), 0);
+	cr_assert_eq(rdma_resolve_addr(meeting->asks, NULL, (struct sockaddr *)at, TIMEOUT_MS), 0);
 	cr_assert_eq(meeting_expect(meeting, RDMA_CM_EVENT_ADDR_RESOLVED, NULL), meeting->asks);
 	cr_assert_eq(rdma_resolve_route(meeting->asks, TIMEOUT_MS), 0);
 	cr_assert_eq(meeting_expect(meeting, RDMA_CM_EVENT_ROUTE_RESOLVED, NULL), meeting->asks);

@@ -18,6 +18,8 @@ struct meeting {
 /* A listener at 127.0.0.1, at a free number. An id that has a route to it. Of RDMA_PS_TCP, or of these port spaces. */
 void meeting_open(struct meeting *meeting);
 void meeting_open_spaces(struct meeting *meeting, enum rdma_port_space listens, enum rdma_port_space asks);
+/* At another address, of any family, without port. */
+void meeting_open_at(struct meeting *meeting, struct sockaddr_in6 *at, enum rdma_port_space listens, enum rdma_port_space asks);
 void meeting_close(struct meeting *meeting);
 /* The next event, which must be this one; acknowledged unless `event` is given. */
 struct rdma_cm_id *meeting_expect(struct meeting *meeting, enum rdma_cm_event_type type, struct rdma_cm_event **event);

@@ -259,13 +259,15 @@ static void refused_path(const struct ibv_ah_attr *path, const char *why)
 	is_still(&before);
 }
 
-/* The last of the table, which is 127.0.0.1's. */
+/* The last of IPv4, which is 127.0.0.1's. */
 static uint8_t loopback_index(void)
 {
 	struct ibv_gid_entry entries[32];
 	ssize_t count = ibv_query_gid_table(pair.verbs.context, entries, sizeof(entries) / sizeof(*entries), 0);
 
-	cr_assert(count > 0 && entries[count - 1].gid.raw[12] == 127);
+	while (count > 0 && entries[count - 1].gid.raw[12] != 127)
+		count--;
+	cr_assert_gt(count, 0);
 	return (uint8_t)entries[count - 1].gid_index;
 }
 

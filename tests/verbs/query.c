@@ -129,9 +129,13 @@ Test(verbs_query, loopback_has_a_gid)
 	struct ibv_gid_entry entries[64];
 	ssize_t count = ibv_query_gid_table(verbs.context, entries, 64, 0);
 	union ibv_gid gid;
+	ssize_t at = 0;
 
 	cr_assert_geq(count, 1);
-	cr_assert_eq(memcmp(entries[count - 1].gid.raw, loopback, 16), 0, "it is the last one");
+	while (memcmp(entries[at].gid.raw, loopback, 16) && at < count - 1)
+		at++;
+	cr_assert(at == count - 1 || (at == count - 2 && !memcmp(entries[count - 1].gid.raw, &in6addr_loopback, 16)),
+		  "it is the last one, or ::1 is");
 	cr_assert_eq(entries[0].gid_index, 0);
 	for (ssize_t i = 0; i < count; i++) {
 		cr_assert_eq(entries[i].port_num, 1);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* vb_gid.c - the GID table: RoCE v2, an entry for each address of this machine. By interface, of each the link-local address, IPv4,
- * IPv6; loopback's IPv4 address last, for hosts without a network. FI_EMU_IFACE leaves one interface, or one address. */
+ * IPv6; loopback's last, for hosts without a network. FI_EMU_IFACE leaves one interface, or one address. */
 #include "emu/verbs/device/vb_gid.h"
 
 #include <arpa/inet.h>
@@ -40,7 +40,7 @@ static const struct in6_addr *ipv6_of(const struct sockaddr *at)
 }
 
 /* The place of an address among those of its interface, and behind all interfaces; -1: it has no GID. */
-enum { RANK_LINK, RANK_IPV4, RANK_IPV6, RANK_LOOPBACK };
+enum { RANK_LINK, RANK_IPV4, RANK_IPV6, RANK_LOOPBACK, RANK_LOOPBACK_IPV6 };
 static int gid_rank(const struct ifaddrs *ifa)
 {
 	const struct sockaddr *at = ifa->ifa_addr;
@@ -50,8 +50,10 @@ static int gid_rank(const struct ifaddrs *ifa)
 		return -1;
 	if (at->sa_family == AF_INET)
 		return loopback ? RANK_LOOPBACK : RANK_IPV4;
-	if (at->sa_family != AF_INET6 || loopback)
+	if (at->sa_family != AF_INET6)
 		return -1;
+	if (loopback)
+		return RANK_LOOPBACK_IPV6;
 	return IN6_IS_ADDR_LINKLOCAL(ipv6_of(at)) ? RANK_LINK : RANK_IPV6;
 }
 
@@ -109,7 +111,7 @@ static void gid_advertise(struct vb_gid *entry, const char **advertised, int ran
 static int by_place(const void *left, const void *right)
 {
 	const struct found *a = left, *b = right;
-	int loops = (a->rank == RANK_LOOPBACK) - (b->rank == RANK_LOOPBACK);
+	int loops = (a->rank >= RANK_LOOPBACK) - (b->rank >= RANK_LOOPBACK);
 
 	if (loops)
 		return loops;
