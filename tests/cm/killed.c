@@ -220,6 +220,41 @@ Test(cm_killed, before_it_answers_a_lookup)
 	killed_before_it_answers(RDMA_PS_UDP);
 }
 
+/* As with the kernel, which says for a process that has gone that its time is over. */
+Test(cm_killed, the_asking_side_before_it_is_accepted)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct rdma_cm_event *event;
+	struct meeting m;
+	int pipes[2], status;
+	pid_t child;
+
+	cr_assert_eq(pipe(pipes), 0);
+	child = fork();
+	if (!child) {
+		cr_assert_eq(read(pipes[0], &at.sin_port, sizeof(at.sin_port)), (ssize_t)sizeof(at.sin_port));
+		m.channel = rdma_create_event_channel();
+		route_to(&m, (struct sockaddr *)&at);
+		meeting_give_qp(m.asks);
+		cr_assert_eq(rdma_connect(m.asks, NULL), 0);
+		for (;;)
+			pause();
+	}
+	listen_at(&m, (struct sockaddr *)&at);
+	at.sin_port = rdma_get_src_port(m.listens);
+	cr_assert_eq(write(pipes[1], &at.sin_port, sizeof(at.sin_port)), (ssize_t)sizeof(at.sin_port));
+	m.answers = meeting_expect(&m, RDMA_CM_EVENT_CONNECT_REQUEST, NULL);
+	cr_assert_eq(kill(child, SIGKILL), 0);
+	cr_assert_eq(waitpid(child, &status, 0), child);
+	meeting_give_qp(m.answers);
+	cr_assert_eq(rdma_accept(m.answers, NULL), 0);
+	cr_assert_eq(meeting_expect(&m, RDMA_CM_EVENT_REJECTED, &event), m.answers);
+	cr_assert_eq(event->status, 4, "%d", event->status);
+	cr_assert_eq(rdma_ack_cm_event(event), 0);
+	cr_assert_eq(m.answers->qp->state, IBV_QPS_ERR);
+	meeting_close(&m);
+}
+
 Test(cm_killed, a_process_that_leaves_is_heard_in_another)
 {
 	int pipes[2], status;
