@@ -9,7 +9,8 @@
 # The suites, in the order of running when none is named; behind `nightly:`, what that adds:
 #   release    the tests of the release build, with libfabric 2.1 or later; nightly: fabtests and the kit of rules, whole
 #   mutants    nightly: wrong decisions, each of which a test must notice (mutate.py tries them all)
-#   old        the rules and two MPI tests again, with the distribution's libfabric if that is older; nightly: process, all of MPI
+#   old        two MPI tests again, with the distribution's libfabric if that is older, which container and user have, too; nightly:
+#              rules, process, all of MPI
 #   tcp        the process and demo tests again with FI_EMU_LOCAL=tcp: processes of one machine, connected by TCP; nightly: rules
 #   asan       the tests that run our code, under the address and undefined-behaviour sanitizers, built with the headers of the
 #              newest libfabric that is here; nightly: those that take long
@@ -42,7 +43,7 @@ declare -A LABELS=(
 	[release]='[a-z]*' [mutants]=mutate [old]='rules|process|mpi' [tcp]=$ELSEWHERE [asan]=$ASAN [tsan]='unit|rules|process|demo'
 	[container]=$ELSEWHERE [user]=$ELSEWHERE [brief]='[a-z]*'
 )
-declare -A DAY_LABELS=([mutants]=none [old]='rules|mpi' [tsan]='threads|demo' [brief]='unit|rules|demo')
+declare -A DAY_LABELS=([mutants]=none [old]=mpi [tsan]='threads|demo' [brief]='unit|rules|demo')
 
 # What a suite never runs, names as an expression. Mutants have a suite of their own. An older libfabric takes no part in what
 # NEW_ALONE tries. Not under the thread sanitizer: it holds signals back, which are what unit_nic is about; process-scarce and
