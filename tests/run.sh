@@ -208,31 +208,23 @@ suite_fuzz() {
 }
 
 # Copies what the tests need to a folder that every user can read, whatever the rights on the way to this one.
+# What other suites and labels need of build/deps.
+OF_OTHERS=('*.tar.xz' 'fabtests-*' 'arm64*' 'glibc-*' crates debian13 mooncake package wheels)
+
 # Prints its path.
 copy_tree() {
 	local to
 
 	to=$(mktemp -d /tmp/emu-copy.XXXXXX) || return 1
-	tar -C "$EMU_ROOT" --exclude=./.git --exclude='./build/*.log' --exclude='*.o' --exclude='*.a' \
-		--exclude='./build/deps/*.tar.xz' --exclude='./build/deps/fabtests-*' --exclude='./build/deps/arm64*' \
-		--exclude='./build/deps/glibc-*' --exclude-from=<(other_builds) -cf - . |
+	tar -C "$EMU_ROOT" --exclude=./.git --exclude=./build -cf - . | tar -C "$to" -xf - &&
+		tar -C "$EMU_ROOT" --exclude='*.o' --exclude='*.a' "${OF_OTHERS[@]/#/--exclude=build/deps/}" \
+			-cf - build/release build/deps |
 		tar -C "$to" -xf - || return 1
 	sed -i "s|$EMU_ROOT|$to|g" "$to/build/release/tests.list"
 	mkdir "$to/tmp"
 	chmod -R a+rX "$to"
 	chmod 1777 "$to/tmp"
 	echo "$to"
-}
-
-other_builds() {
-	local path
-
-	for path in "$EMU_ROOT"/build/*; do
-		case ${path##*/} in
-		release | deps) ;;
-		*) echo "./build/${path##*/}" ;;
-		esac
-	done
 }
 
 # The tests of the copy $2 for suite $1, by command "$@" with the command line to run appended. Results come by a
