@@ -6,7 +6,8 @@
 # hours: the table NIGHTLY has what it adds. --werror, which is for developers and for CI, makes an error of whatever a compiler
 # warns of. --list prints what a run of builds that are there would run: a line SUITE/TEST for each registered test.
 #
-# The suites, in the order of running when none is named; behind `nightly:`, what that adds:
+# The suites, in the order of running when none is named; behind `nightly:`, what that adds. The last three run one after another
+# beside the rest:
 #   release    the tests of the release build, with libfabric 2.1 or later; nightly: fabtests and the kit of rules, whole
 #   mutants    nightly: wrong decisions, each of which a test must notice (mutate.py tries them all)
 #   old        two MPI tests again, with the distribution's libfabric if that is older, which container and user have, too; nightly:
@@ -15,13 +16,12 @@
 #   asan       the tests that run our code, under the address and undefined-behaviour sanitizers, built with the headers of the
 #              newest libfabric that is here; nightly: those that take long
 #   tsan       the tests that race threads and the demo, under the thread sanitizer; nightly: unit, rules and process, too
-#   fuzz       the fuzz targets, ten seconds each, two at a time; nightly: five minutes each; takes clang
 #   container  the rules, process and demo tests with the distribution's libfabric, in a container, as an ordinary user: default
 #              profile, no capabilities, 64 KiB of lockable memory, 1,024 descriptors
 #   user       the same as an ordinary user, where the suite container did not run
+#   debian13   the suite brief in a bare Debian 13, which debian13.sh makes; takes root, and a Docker engine or debootstrap
 #   compilers  builds all with clang, with the headers of the newest libfabric that is here
-#   debian13   the suite brief in a bare Debian 13, which debian13.sh makes; takes root, and a Docker engine or debootstrap. It runs
-#              beside the others; the table has the seconds for which it was waited
+#   fuzz       the fuzz targets, ten seconds each, two at a time; nightly: five minutes each; takes clang
 # Run only if named:
 #   brief      the unit, rules and demo tests of the release build; nightly: all but mutants
 #
@@ -34,7 +34,8 @@
 set -uo pipefail
 . "$(dirname "$0")/../tools/lib.sh"
 
-SUITES="release mutants old tcp asan tsan fuzz container user compilers debian13"
+SUITES="release mutants old tcp asan tsan container user debian13 compilers fuzz"
+BESIDE='debian13 compilers fuzz'	# they run beside the others: those wait as long as they compute
 ELSEWHERE='rules|process|demo'	# labels of the tests that are run again in other surroundings
 ASAN='unit|sim|rules|process|tools|demo|bench'
 
@@ -207,10 +208,10 @@ suite_fuzz() {
 		$([ "$night" ] && echo 300 || echo 10)
 }
 
-# Copies what the tests need to a folder that every user can read, whatever the rights on the way to this one.
 # What other suites and labels need of build/deps.
 OF_OTHERS=('*.tar.xz' 'fabtests-*' 'arm64*' 'glibc-*' crates debian13 mooncake package wheels)
 
+# Copies what the tests need to a folder that every user can read, whatever the rights on the way to this one.
 # Prints its path.
 copy_tree() {
 	local to
@@ -274,18 +275,9 @@ suite_compilers() {
 	fi
 }
 
-# Runs beside the suites before it: it waits for the archive as long as it computes.
-begin_debian13() {
-	: >"$EMU_RESULTS.debian13"
-	EMU_RESULTS=$EMU_RESULTS.debian13 "$EMU_ROOT/tests/debian13.sh" $night >"$EMU_ROOT/build/debian13.said" 2>&1 &
-	debian13=$!
-}
-
 suite_debian13() {
 	say debian13
-	wait $debian13
-	cat "$EMU_ROOT/build/debian13.said"
-	cat "$EMU_RESULTS.debian13" >>"$EMU_RESULTS"
+	"$EMU_ROOT/tests/debian13.sh" $night 2>&1
 }
 
 # An image of empty folders and links; this machine's /usr is mounted into it, so that no image has to be fetched.
@@ -340,6 +332,35 @@ run_suite() {
 		END { print n["pass"] + 0, n["fail"] + 0, n["skip"] + 0 }')"
 }
 
+is_beside() {
+	[[ " $BESIDE " == *" $1 "* ]]
+}
+
+# run_beside SUITE...: one after another. What each says, its results and its row are kept, each in a file.
+run_beside() {
+	local suite kept results=$EMU_RESULTS
+
+	for suite in "$@"; do
+		kept=$EMU_ROOT/build/$suite
+		EMU_RESULTS=$results.$suite
+		: >"$EMU_RESULTS"
+		run_suite "$suite" >"$kept.said" 2>&1
+		echo "$row" >"$kept.row"
+	done
+}
+
+# end_beside SUITE...: waits for them, and says what they said.
+end_beside() {
+	local suite
+
+	wait $beside
+	for suite in "$@"; do
+		cat "$EMU_ROOT/build/$suite.said"
+		cat "$EMU_RESULTS.$suite" >>"$EMU_RESULTS"
+		times+=$'\n'$(cat "$EMU_ROOT/build/$suite.row")
+	done
+}
+
 # list SUITE...: what they would run, of the builds that are there.
 list() {
 	local suite build name
@@ -383,12 +404,19 @@ fi
 new_lib=$(new_libfabric_lib) || die "no libfabric $EMU_FABRIC_MIN"
 mkdir -p "$EMU_ROOT/build"
 : >"$EMU_RESULTS"
-[[ " ${*:-$SUITES} " != *' debian13 '* ]] || begin_debian13
 times='suite seconds building passed failed skipped'
+others=()
 for suite in ${*:-$SUITES}; do
+	! is_beside "$suite" || others+=("$suite")
+done
+run_beside "${others[@]}" &
+beside=$!
+for suite in ${*:-$SUITES}; do
+	is_beside "$suite" && continue
 	run_suite "$suite"
 	times+=$'\n'$row
 done
+end_beside "${others[@]}"
 
 count() {
 	grep -c "^$1 " "$EMU_RESULTS"
