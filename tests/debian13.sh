@@ -109,8 +109,10 @@ if [ ! -e "$KEPT/base.tar" ]; then
 fi
 trap stop_$place EXIT
 start_$place && bring || fail "no $place could be made of $KEPT/base.tar"
-# First what is asked of a bare machine: the demonstration, which builds the provider alone.
-if inside_$place /src/tools/demo.sh 2>&1 | tee "$LOG"; then
+# First what is asked of a bare machine: the demonstration, which builds the provider alone. The release build goes on from there,
+# in the same folder and with the same options, so that nothing is compiled twice.
+inside_$place sh -c 'mkdir /src/build/release && ln -s release /src/build/demo' || fail "no folder for the builds"
+if inside_$place EMU_WERROR="${EMU_WERROR:-OFF}" /src/tools/demo.sh 2>&1 | tee "$LOG"; then
 	result pass demo
 else
 	result fail "demo: $(tail -n 1 "$LOG")"

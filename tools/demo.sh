@@ -38,7 +38,7 @@ build_all() {
 	"$EMU_ROOT/tools/setup.sh" --build
 	progress build "$build (the log: $log)"
 	mkdir -p "$EMU_ROOT/build"
-	(cd "$EMU_ROOT" && { [ -e "$build/CMakeCache.txt" ] || cmake --preset "$preset"; } &&
+	(cd "$EMU_ROOT" && { [ -e "$build/CMakeCache.txt" ] || cmake --preset "$preset" -DEMU_WERROR="${EMU_WERROR:-OFF}"; } &&
 		cmake --build "$build" --target emu-fi demo-target demo-initiator) >"$log" 2>&1 ||
 		{ tail -n 40 "$log" >&2; die "the build failed; all of it is in $log"; }
 }
