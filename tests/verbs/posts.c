@@ -28,7 +28,7 @@ static int post(struct ibv_send_wr *wr)
 	struct ibv_send_wr *bad = NULL;
 	int err = ibv_post_send(pair.qp[A], wr, &bad);
 
-	cr_assert(!err || bad == wr);
+	cr_assert_eq(bad, err ? wr : NULL);
 	return err;
 }
 

@@ -168,9 +168,10 @@ void qp_post(struct qp_pair *pair, int side, enum ibv_wr_opcode opcode, uint64_t
 void qp_receive(struct qp_pair *pair, int side, uint32_t length, uint64_t wr_id)
 {
 	struct ibv_sge sge = { (uintptr_t)pair->memory[side], length, pair->mr[side]->lkey };
-	struct ibv_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 }, *bad;
+	struct ibv_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 }, *bad = NULL;
 
 	cr_assert_eq(ibv_post_recv(pair->qp[side], &wr, &bad), 0);
+	cr_assert_null(bad);
 }
 
 struct ibv_wc qp_next(struct qp_pair *pair, int side)

@@ -67,9 +67,11 @@ TestSuite(verbs_shared, .timeout = 120);
 static int receive(uint64_t wr_id, uint32_t length)
 {
 	struct ibv_sge sge = { (uintptr_t)first.memory[B] + wr_id * BYTES, length, first.mr[B]->lkey };
-	struct ibv_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 }, *bad;
+	struct ibv_recv_wr wr = { .wr_id = wr_id, .sg_list = &sge, .num_sge = 1 }, *bad = NULL;
+	int err = ibv_post_srq_recv(srq, &wr, &bad);
 
-	return ibv_post_srq_recv(srq, &wr, &bad);
+	cr_assert_eq(bad, err ? &wr : NULL);
+	return err;
 }
 
 static void receives(uint64_t from, uint64_t to)

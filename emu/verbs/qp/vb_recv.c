@@ -124,13 +124,26 @@ static int recv_one(const struct vb_recv_to *to, const struct ibv_recv_wr *wr)
 
 int vb_recv_list(const struct vb_recv_to *to, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
-	int err = 0;
+	for (; wr; wr = wr->next) {
+		int err = recv_one(to, wr);
 
-	for (; !err && wr; wr = wr->next) {
-		*bad = wr;
-		err = recv_one(to, wr);
+		if (unlikely(err)) {
+			*bad = wr;
+			return err;
+		}
 	}
-	return err;
+	return 0;
+}
+
+static int check_takes(const struct vb_qp *qp)
+{
+	if (qp->kind->lacks & VB_QP_RECEIVES) /* V188 */
+		return vb_refuse(EINVAL, CALL, "%s queue pairs have no receive queue.", qp->kind->name);
+	if (qp->srq) /* V126 */
+		return vb_refuse(EINVAL, CALL, "the queue pair takes its receives from an SRQ: ibv_post_srq_recv().");
+	if (vb_qp_state(qp) == IBV_QPS_RESET) /* V54 */
+		return vb_refuse(EINVAL, CALL, "the queue pair is in RESET. It takes receives from INIT on (ibv_modify_qp).");
+	return 0;
 }
 
 /* With the lock. */
@@ -146,14 +159,12 @@ static int post_list(struct vb_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_w
 				       .watched = qp->watched,
 				       .ep = qp->ep,
 				       .datagrams = qp->kind->datagrams };
+	int err = check_takes(qp);
 
-	*bad = wr;
-	if (qp->kind->lacks & VB_QP_RECEIVES) /* V188 */
-		return vb_refuse(EINVAL, CALL, "%s queue pairs have no receive queue.", qp->kind->name);
-	if (qp->srq) /* V126 */
-		return vb_refuse(EINVAL, CALL, "the queue pair takes its receives from an SRQ: ibv_post_srq_recv().");
-	if (vb_qp_state(qp) == IBV_QPS_RESET) /* V54 */
-		return vb_refuse(EINVAL, CALL, "the queue pair is in RESET. It takes receives from INIT on (ibv_modify_qp).");
+	if (unlikely(err)) {
+		*bad = wr;
+		return err;
+	}
 	return vb_recv_list(&to, wr, bad);
 }
 
@@ -162,12 +173,11 @@ int vb_post_recv(struct ibv_qp *ibv, struct ibv_recv_wr *wr, struct ibv_recv_wr 
 	struct vb_qp *qp = vb_qp_of(ibv);
 	int err;
 
-	*bad = wr;
-	if (unlikely(!vb_context_usable(qp->context)))
-		return vb_inherited(CALL);
-	err = vb_fault("ibv_post_recv", ibv->context, qp->number);
-	if (unlikely(err))
+	err = unlikely(!vb_context_usable(qp->context)) ? vb_inherited(CALL) : vb_fault("ibv_post_recv", ibv->context, qp->number);
+	if (unlikely(err)) {
+		*bad = wr;
 		return err;
+	}
 	futex_lock(&qp->recv_lock);
 	err = post_list(qp, wr, bad);
 	futex_unlock(&qp->recv_lock);

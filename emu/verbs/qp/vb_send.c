@@ -299,23 +299,30 @@ static int post_request(struct vb_qp *qp, const struct ibv_send_wr *wr, enum ibv
 	return vb_refuse_post(qp->context, err, CALL);
 }
 
-/* A whole list is checked before any of it is posted. */
-static int check_whole(struct vb_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+/* A whole list is checked before any of it is posted. *first: what is refused, if any is. */
+static int check_whole(struct vb_qp *qp, struct ibv_send_wr **first)
 {
 	uint32_t room = qp->cap.max_send_wr - vb_queue_out(&qp->sq);
 
-	for (; wr; wr = wr->next) {
+	for (struct ibv_send_wr *wr = *first; wr; wr = wr->next) {
 		int err = check_send(qp, wr, IBV_MW_TYPE_2);
 
 		if (!err && !room--)
 			err = vb_refuse(ENOMEM, CALL, "the list has more requests than there is room for (max_send_wr %u).",
 					qp->cap.max_send_wr);
 		if (err) {
-			*bad = wr;
+			*first = wr;
 			return err;
 		}
 	}
 	return 0;
+}
+
+/* *bad is for failures alone: programs look at it after success, too. */
+static int refused_first(int err, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	*bad = wr;
+	return err;
 }
 
 int vb_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr **bad, bool whole)
@@ -323,22 +330,22 @@ int vb_post_send(struct ibv_qp *ibv, struct ibv_send_wr *wr, struct ibv_send_wr 
 	struct vb_qp *qp = vb_qp_of(ibv);
 	int err;
 
-	*bad = wr;
 	if (unlikely(!vb_context_usable(qp->context)))
-		return vb_inherited(CALL);
+		return refused_first(vb_inherited(CALL), wr, bad);
 	err = vb_fault("ibv_post_send", ibv->context, qp->number);
 	if (unlikely(err))
-		return err;
+		return refused_first(err, wr, bad);
 	futex_lock(&qp->send_lock);
 	err = check_state(qp);
 	if (!err && whole)
-		err = check_whole(qp, wr, bad);
-	for (; !err && wr; wr = wr->next) { /* V66 */
-		*bad = wr;
+		err = check_whole(qp, &wr);
+	while (!err && wr) { /* V66 */
 		err = post_request(qp, wr, IBV_MW_TYPE_2);
+		if (!err)
+			wr = wr->next;
 	}
 	futex_unlock(&qp->send_lock);
-	return err;
+	return likely(!err) ? 0 : refused_first(err, wr, bad);
 }
 
 int vb_post_send_op(struct ibv_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)

@@ -226,11 +226,12 @@ int vb_post_srq_recv(struct ibv_srq *ibv, struct ibv_recv_wr *wr, struct ibv_rec
 				       .srx = srq->srx };
 	int err = srq_check_handle(srq, to.call);
 
-	*bad = wr;
 	if (!err)
 		err = vb_fault(to.call, ibv->context, 0);
-	if (err)
+	if (err) {
+		*bad = wr;
 		return err;
+	}
 	mutex_lock(&srq->lock);
 	err = vb_recv_list(&to, wr, bad);
 	mutex_unlock(&srq->lock);
