@@ -168,7 +168,7 @@ const struct memory_mapping *memory_map_find(uintptr_t at)
 			return NULL;
 	if (atomic_exchange(&stale, false))
 		read_anew();
-	to = known.count;
+	to = known.count < MAPPINGS ? known.count : 0; /* a process has a limit of them, and protection makes more */
 	while (from < to) {
 		size_t middle = from + (to - from) / 2;
 

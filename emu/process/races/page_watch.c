@@ -82,6 +82,8 @@ const char *page_watch_start(const struct page_watch_ops *with)
 		return "the program runs under the thread sanitizer";
 	if (atomic_load(&started))
 		return NULL;
+	if (!watched_threads_possible())
+		return "this kernel cannot trap system calls (PR_SET_SYSCALL_USER_DISPATCH)";
 	reset();
 	ops = with;
 	memory_map_start();

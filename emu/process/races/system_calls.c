@@ -30,7 +30,7 @@ enum { INSTRUCTION = 2 /* bytes of syscall */, SA_RESTORED = 0x04000000 };
 atomic_uint_fast64_t system_calls_traps, system_calls_lifted;
 atomic_uint system_calls_forbid;
 _Atomic(const char *) system_calls_ended;
-static atomic_bool handlers_changed = true;
+static atomic_uint handler_changes = 1, handlers_checked; /* they stood when there were so many changes */
 
 long trap_make(const struct trap *trap)
 {
@@ -326,25 +326,28 @@ bool system_calls_start(void)
 	return true;
 }
 
+/* A thread that does not trap its calls may change what it likes. */
 bool system_calls_handlers_stand(void)
 {
-	if (!atomic_exchange(&handlers_changed, false))
+	unsigned int changes = atomic_load(&handler_changes);
+
+	if (atomic_load(&handlers_checked) == changes && watched_threads_settled())
 		return true;
 	if (!fault_handler_is_first())
 		fault_handler_return(__builtin_ia32_rdtsc());
-	if (handler_stands() && fault_handler_is_first())
-		return true;
-	atomic_store(&handlers_changed, true);
-	return false;
+	if (!handler_stands() || !fault_handler_is_first())
+		return false;
+	atomic_store(&handlers_checked, changes);
+	return true;
 }
 
 bool system_calls_handlers_changed(void)
 {
-	return atomic_load(&handlers_changed);
+	return atomic_load(&handlers_checked) != atomic_load(&handler_changes);
 }
 
 void system_calls_fault_action(void)
 {
-	atomic_store(&handlers_changed, true);
+	atomic_fetch_add(&handler_changes, 1);
 	lift_all();
 }

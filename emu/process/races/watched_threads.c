@@ -73,6 +73,7 @@ struct watched_thread *watched_thread_new(void)
 
 void watched_thread_free(struct watched_thread *thread)
 {
+	atomic_store(&thread->id, 0);
 	atomic_store(&thread->state, THREAD_NONE);
 }
 
@@ -94,6 +95,16 @@ static bool trap_calls(struct watched_thread *thread)
 {
 	return !exempt_call(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_ON, (long)exempt_begin,
 			    exempt_end - exempt_begin, (long)&thread->selector, 0);
+}
+
+bool watched_threads_possible(void)
+{
+	return !exempt_call(SYS_prctl, PR_SET_SYSCALL_USER_DISPATCH, PR_SYS_DISPATCH_OFF, 0, 0, 0, 0);
+}
+
+bool watched_threads_settled(void)
+{
+	return !atomic_load(&unsettled);
 }
 
 static void become(struct watched_thread *thread, stack_t *alternate)
@@ -211,7 +222,7 @@ const char *watched_threads_start(void)
 	if (!trap_calls(thread)) {
 		self = NULL;
 		watched_thread_free(thread);
-		return "this kernel cannot trap system calls (PR_SET_SYSCALL_USER_DISPATCH)";
+		return "this kernel refuses to trap system calls";
 	}
 	exempt_call(SYS_rt_sigprocmask, SIG_UNBLOCK, (long)&blocked, (long)&thread->hidden, sizeof(blocked), 0, 0);
 	thread->hidden &= WATCHED_SIGNALS;
@@ -229,8 +240,10 @@ bool watched_thread_answer(const siginfo_t *info, void *context)
 	struct watched_thread *thread = thread_of((int)exempt_thread());
 	exempt_mask *mask = (exempt_mask *)&interrupted->uc_sigmask;
 
-	if (info->si_code != SI_TKILL || !thread || atomic_load(&thread->state) != THREAD_ASKED)
+	if (info->si_code != SI_QUEUE || info->si_ptr != threads)
 		return false;
+	if (!thread || atomic_load(&thread->state) != THREAD_ASKED)
+		return true;
 	become(thread, &interrupted->uc_stack); /* which returning from the handler sets */
 	atomic_store(&thread->stack, (uintptr_t)registers[REG_RSP]);
 	if (!trap_calls(thread)) {
@@ -249,31 +262,53 @@ bool watched_thread_answer(const siginfo_t *info, void *context)
 	return true;
 }
 
-/* With watched_lock. */
-static bool thread_traps(int id)
+static void ask(struct watched_thread *thread, int id)
 {
-	struct watched_thread *thread = thread_of(id);
+	int process = (int)exempt_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	siginfo_t question = { .si_signo = SIGSYS, .si_code = SI_QUEUE };
 	struct thread_call call;
-	unsigned char state = THREAD_OPEN;
 
-	if (!thread) {
-		thread = watched_thread_new();
-		if (!thread)
-			return false;
-		atomic_store(&thread->id, id);
-		atomic_store(&thread->selector, SYSCALL_DISPATCH_FILTER_ALLOW);
-		state = THREAD_NEW;
-	} else if (atomic_load(&thread->state) >= THREAD_TRAPS) {
-		return true;
-	} else if (atomic_load(&thread->state) != THREAD_OPEN) {
-		return false;
-	}
+	question.si_pid = process;
+	question.si_uid = (uid_t)exempt_call(SYS_getuid, 0, 0, 0, 0, 0, 0);
+	question.si_ptr = threads; /* no other signal has this */
 	thread_call_read(id, &call);
 	thread->asked_number = call.number;
 	thread->asked_stack = call.stack;
 	thread->asked_at = call.at;
-	if (atomic_compare_exchange_strong(&thread->state, &state, THREAD_ASKED))
-		exempt_call(SYS_tgkill, exempt_call(SYS_getpid, 0, 0, 0, 0, 0, 0), id, SIGSYS, 0, 0, 0);
+	atomic_store(&thread->state, THREAD_ASKED);
+	exempt_call(SYS_rt_tgsigqueueinfo, process, id, SIGSYS, (long)&question, 0, 0);
+}
+
+/* Is one about to be born, whose number is not known yet? */
+static bool thread_is_coming(void)
+{
+	unsigned int used = atomic_load(&threads_used);
+
+	for (unsigned int i = 0; i < used; i++)
+		if (atomic_load(&threads[i].state) == THREAD_NEW && !atomic_load(&threads[i].id))
+			return true;
+	return false;
+}
+
+/* With watched_lock. Else asks it. */
+static bool thread_traps(int id)
+{
+	struct watched_thread *thread = thread_of(id);
+
+	if (!thread && thread_is_coming())
+		return false;
+	if (!thread)
+		thread = thread_of(id); /* born meanwhile */
+	if (thread && atomic_load(&thread->state) == THREAD_OPEN)
+		ask(thread, id);
+	if (thread)
+		return atomic_load(&thread->state) >= THREAD_TRAPS;
+	thread = watched_thread_new();
+	if (!thread)
+		return false;
+	atomic_store(&thread->id, id);
+	atomic_store(&thread->selector, SYSCALL_DISPATCH_FILTER_ALLOW);
+	ask(thread, id);
 	return false;
 }
 
@@ -281,11 +316,14 @@ static bool thread_traps(int id)
 static void free_ended(const struct thread_list *list)
 {
 	unsigned int used = atomic_load(&threads_used);
+	long process = exempt_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
 
 	for (unsigned int i = 0; i < used; i++) {
 		unsigned char state = atomic_load(&threads[i].state);
+		int id = atomic_load(&threads[i].id);
 
-		if (state != THREAD_NONE && state != THREAD_NEW && !thread_list_has(list, atomic_load(&threads[i].id)))
+		if (state != THREAD_NONE && state != THREAD_NEW && !thread_list_has(list, id) &&
+		    exempt_call(SYS_tgkill, process, id, 0, 0, 0, 0) == -ESRCH)
 			watched_thread_free(&threads[i]);
 	}
 }

@@ -66,10 +66,14 @@ struct watched_thread {
 /* This thread's record; NULL: it has none. */
 struct watched_thread *watched_thread_self(void);
 
+/* Can the kernel trap calls? Changes nothing. */
+bool watched_threads_possible(void);
 /* This thread traps its calls from now on. NULL, or a sentence: why that is impossible. */
 const char *watched_threads_start(void);
 /* Do all threads of the program? Asks those that do not. */
 bool watched_threads_trap(void) REQUIRES(watched_lock);
+/* Did all, as far as is known? */
+bool watched_threads_settled(void);
 /* In the handler of SIGSYS: the thread was asked. False: it was not. */
 bool watched_thread_answer(const siginfo_t *info, void *context);
 /* This thread is the device's. */
