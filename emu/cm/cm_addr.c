@@ -13,6 +13,16 @@ static bool is_ip(const struct sockaddr *at)
 	return at->sa_family == AF_INET || at->sa_family == AF_INET6;
 }
 
+/* 0; ENODEV, as with the kernel's where no port is InfiniBand's; or EINVAL. */
+static int check_family(const struct sockaddr *at, const char *call, const char *name)
+{
+	if (at && at->sa_family == AF_IB)
+		return vb_refuse(ENODEV, call, "%s is of AF_IB, and the port is Ethernet, where ids have addresses of IP.", name);
+	if (!at || !is_ip(at))
+		return vb_refuse(EINVAL, call, "%s is no address of IPv4 or IPv6.", name);
+	return 0;
+}
+
 #define LINK_WITHOUT_SCOPE "the address is one of a link (fe80::/10), and sin6_scope_id names no interface."
 
 /* As with the kernel. */
@@ -85,8 +95,9 @@ int rdma_bind_addr(struct rdma_cm_id *pub, struct sockaddr *at)
 	struct cm_id *id = cm_id_of(pub);
 	int err;
 
-	if (!at || !is_ip(at))
-		return cm_refuse(EINVAL, "rdma_bind_addr", "addr is no address of IPv4 or IPv6.");
+	err = check_family(at, "rdma_bind_addr", "addr");
+	if (err)
+		return cm_result(err);
 	if (is_link_without_scope(at))
 		return cm_refuse(EINVAL, "rdma_bind_addr", LINK_WITHOUT_SCOPE);
 	err = vb_cm_fault("rdma_bind_addr");
@@ -185,8 +196,9 @@ static int begin_resolving(struct cm_id *id, const struct sockaddr *from, const 
 	struct sockaddr_storage before;
 	int err;
 
-	if (!to || !is_ip(to))
-		return vb_refuse(EINVAL, call, "dst_addr is no address of IPv4 or IPv6.");
+	err = check_family(to, call, "dst_addr");
+	if (err)
+		return err;
 	if (is_link_without_scope(to))
 		return vb_refuse(EINVAL, call, LINK_WITHOUT_SCOPE);
 	if (cm_check(id, 1 << ID_FRESH | 1 << ID_BOUND, call, "An id resolves one peer's address, at first."))

@@ -118,7 +118,7 @@ Test(cm_states, bad_arguments)
 	struct sockaddr_in6 other = { .sin6_family = AF_INET6 };
 	struct sockaddr_in6 link = { .sin6_family = AF_INET6,
 				     .sin6_addr.s6_addr = { 0xfe, 0x80, [15] = 1 } }; /* of which interface? */
-	struct sockaddr unknown = { .sa_family = AF_UNIX };
+	struct sockaddr unknown = { .sa_family = AF_UNIX }, infiniband = { .sa_family = AF_IB };
 	struct rdma_cm_id *id;
 	struct meeting m;
 
@@ -133,6 +133,8 @@ Test(cm_states, bad_arguments)
 	FAILS(rdma_bind_addr(id, (struct sockaddr *)&far), EADDRNOTAVAIL);
 	FAILS(rdma_bind_addr(id, &unknown), EINVAL);
 	FAILS(rdma_resolve_addr(id, NULL, &unknown, 1000), EINVAL);
+	FAILS(rdma_bind_addr(id, &infiniband), ENODEV);
+	FAILS(rdma_resolve_addr(id, NULL, &infiniband, 1000), ENODEV);
 	FAILS(rdma_bind_addr(id, (struct sockaddr *)&link), EINVAL);
 	FAILS(rdma_resolve_addr(id, NULL, (struct sockaddr *)&link, 1000), EINVAL);
 	FAILS(rdma_resolve_addr(id, (struct sockaddr *)&other, (struct sockaddr *)&far, 1000), EINVAL);
