@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { HANG_S = 60, COMPUTE_NS = 100000 };
+enum { HANG_S = 60, COMPUTE_LEAST_NS = 2000, COMPUTE_DOUBLED = 11 };
 
 const struct race_case *race_this;
 unsigned race_self;
@@ -75,10 +75,11 @@ static uint64_t clock_ns(void)
 
 void race_compute(void)
 {
-	uint64_t until;
+	uint64_t until, least;
 
 	drawn = drawn * 6364136223846793005 + 1442695040888963407;
-	until = clock_ns() + (drawn >> 33) % COMPUTE_NS;
+	least = (uint64_t)COMPUTE_LEAST_NS << (drawn >> 60) % COMPUTE_DOUBLED;
+	until = clock_ns() + least + (drawn >> 33) % least;
 	while (clock_ns() < until)
 		;
 }

@@ -66,7 +66,7 @@ void race_meet(void);          /* all sides come here before any goes on */
 /* Each side's `mine`, of up to 4 KiB, comes to all[side] of all sides. */
 void race_swap(const void *mine, void *all, size_t size);
 
-/* Computes for a drawn part of a tenth of a millisecond, as programs do between two calls. */
+/* Computes, as programs do between two calls: for microseconds or some milliseconds, drawn by the order of their length. */
 void race_compute(void);
 
 /* --- what the processor does with memory --- */

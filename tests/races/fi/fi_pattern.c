@@ -13,7 +13,7 @@ static uint64_t *word_at(size_t offset)
 
 static void nothing_is_left(void)
 {
-	kit_put(HOME, SPARE, SPARE + KIT_SLOT + race_self * WORD, WORD, FI_FENCE);
+	kit_put(HOME, SOURCE, Y + KIT_SLOT + race_self * WORD, WORD, FI_FENCE);
 	kit_sent(1);
 }
 

@@ -73,7 +73,7 @@ static void second_part(unsigned round)
 
 static void post_tagged(uint64_t tag)
 {
-	void *at = kit_area + INBOX + tag * KIT_SLOT;
+	void *at = kit_area + INBOX + tag * KIT_PAGE;
 
 	NEED(!fi_trecv(kit_ends[0].ep, at, SIZE, fi_mr_desc(kit_mr), FI_ADDR_UNSPEC, tag, 0, at));
 }
@@ -92,8 +92,8 @@ static void other_message(unsigned round)
 	post_tagged(1);
 	post_tagged(2);
 	race_tell(SENDER);
-	kit_came_of(INBOX + 2 * KIT_SLOT);
-	(void)race_load(kit_area + INBOX + (racy() ? 1 : 2) * KIT_SLOT);
+	kit_came_of(INBOX + 2 * KIT_PAGE);
+	(void)race_load(kit_area + INBOX + (racy() ? 1 : 2) * KIT_PAGE);
 	kit_came(1);
 }
 

@@ -250,9 +250,9 @@ static void other_queue(unsigned round)
 	(void)round;
 	if (race_self == TARGET)
 		return;
-	kit_do(GET, 0, TARGET, X, 0);
+	kit_get(TARGET, RESULT, X, SIZE, 0);
 	kit_by = 1;
-	kit_do(GET, 1, TARGET, Y, 0);
+	kit_get(TARGET, RESULT + KIT_PAGE, Y, SIZE, 0);
 	kit_by = !racy() ? 0 : 1;
 	kit_sent(1);
 	(void)race_load(kit_area + RESULT);
@@ -271,11 +271,11 @@ static void reads_counted(unsigned round)
 	if (round == 0)
 		counted = fi_cntr_read(kit_counter);
 	for (int i = 0; i < PARTS; i++)
-		kit_get(TARGET, RESULT + i * KIT_PAGE / PARTS, X, SIZE, 0);
+		kit_get(TARGET, RESULT + i * KIT_PAGE, X, SIZE, 0);
 	counted += PARTS;
 	NEED(!fi_cntr_wait(kit_counter, counted - racy(), -1));
 	for (int i = 0; i < PARTS; i++)
-		(void)race_load(kit_area + RESULT + i * KIT_PAGE / PARTS);
+		(void)race_load(kit_area + RESULT + i * KIT_PAGE);
 	kit_sent(PARTS);
 }
 

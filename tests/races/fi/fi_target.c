@@ -52,6 +52,7 @@ static void hear_news(const struct news *news, unsigned round)
 		kit_came(1);
 		kit_by = 0;
 	}
+	race_compute();
 	if (news->stores)
 		race_store(kit_area + X, (uint8_t)round);
 	else
@@ -68,10 +69,12 @@ static void told(unsigned round)
 		tell_news(news);
 }
 
-/* CQ data tell of the write that has them; and of those before it, if an order was asked for. */
+/* CQ data tell of the write that has them; and of those before it, if an order was asked for. How: 1 it is the only one, 2 both are on
+ * one page. */
 static void told_by_data(unsigned round)
 {
 	bool own = race_this->how == 1;
+	size_t second = race_this->how == 2 ? Y : Z;
 
 	(void)round;
 	if (race_self == TARGET) {
@@ -81,7 +84,7 @@ static void told_by_data(unsigned round)
 	}
 	if (!own)
 		kit_put(TARGET, SOURCE, X, SIZE, 0);
-	kit_put(TARGET, SOURCE, own ? X : Y, SIZE, FI_REMOTE_CQ_DATA);
+	kit_put(TARGET, SOURCE, own ? X : second, SIZE, FI_REMOTE_CQ_DATA);
 	kit_sent(own ? 1 : 2);
 }
 
@@ -268,6 +271,7 @@ static const struct race_case cases[] = {
 	RACE("stored-when-told-early", "target-store", STORED, 2, told, NEWS(PUT, 0, BY_PIPE_EARLY, .stores = true)),
 
 	RACE("data-of-another-write", "missing-order", LOADED, 2, told_by_data, .how = 0),
+	RACE("data-of-a-write-beside", "missing-order", LOADED, 2, told_by_data, .how = 2),
 	TWIN("data-of-another-ordered-write", "missing-order", 2, told_by_data, .how = 0,
 	     .want = ORDER(FI_ORDER_RMA_WAW | FI_ORDER_WAW)),
 	TWIN("data-of-the-write", "target-load", 2, told_by_data, .how = 1),
