@@ -17,7 +17,7 @@
 #              newest libfabric that is here; nightly: those that take long
 #   tsan       the tests that race threads and the demo, under the thread sanitizer; nightly: unit, rules and process, too
 #   container  the rules, process and demo tests with the distribution's libfabric, in a container, as an ordinary user: default
-#              profile, no capabilities, 64 KiB of lockable memory, 1,024 descriptors
+#              profile, no capabilities, 64 KiB of lockable memory, 1,024 descriptors; nightly: soak, order, litmus tests
 #   user       the same as an ordinary user, where the suite container did not run
 #   debian13   the suite brief in a bare Debian 13, which debian13.sh makes; takes root, and a Docker engine or debootstrap
 #   compilers  builds all with clang, with the headers of the newest libfabric that is here
@@ -64,6 +64,7 @@ declare -A NIGHTLY=(
 	[old]='mpi-(matching|collectives|groups|large|python|(locks|windows)-.*|locks)|emurun_mpi_checked'
 	[asan]='sim_(cut|collective|random_fixed|tagged_rma|unreliable|windows|xrc)|unit_.*_(headers|stress)|bench_.*'
 	[tcp]='rules-.*|process-litmus-weak'
+	[container]='process-(litmus.*|soak)|fi-order' [user]='process-(litmus.*|soak)|fi-order'
 	[brief]='unit_.*_stress'
 )
 NIGHTLY[release]+='|mpi-(.*-8|locks-(lax|on_demand)|hpcc|mpi4py.*)|clients-(.*-lax|mpich-windows-strict)|docker|cluster-containers'
