@@ -110,7 +110,7 @@ int emu_ep_enable(struct emu_ep *ep);
 
 /* Makes an endpoint (fi_endpoint(3)) out of an info: `ep` is calloced, its domain set. 0, or -errno and nothing is held. */
 int ep_init(struct emu_ep *ep, const struct fi_info *info);
-/* The data transfer tables. */
+/* The data transfer tables. Its domain is set. */
 void ep_tables(struct emu_ep *ep);
 int emu_ep_close(struct fid *fid);
 

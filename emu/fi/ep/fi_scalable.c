@@ -237,9 +237,9 @@ static struct emu_ep *context_new(struct emu_scalable *sep, size_t class, unsign
 
 	if (!ep)
 		return NULL;
+	ep->domain = sep->ep.domain;
 	ep->tag_format = sep->ep.tag_format;
 	ep_tables(ep);
-	ep->domain = sep->ep.domain;
 	ep->scalable = &sep->ep;
 	if (class == FI_CLASS_RX_CTX && ep->domain->attr->binds_contexts)
 		ep->bindings.whole = &sep->ep.bindings;
