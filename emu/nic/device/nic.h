@@ -34,6 +34,7 @@ struct front_reports;
 struct mr_windows;
 struct srx;
 struct stx;
+struct race_ops;
 struct watch_ops;
 
 enum nic_digest { NIC_DIGEST_HEAD, NIC_DIGEST_FULL, NIC_DIGEST_OFF };
@@ -58,6 +59,7 @@ struct nic_config {
 	bool fetch_reads;               /* fetching atomics need MR_REMOTE_READ, too */
 	const struct fault_plan *fault; /* copied; NULL: none */
 	const struct watch_ops *watch;  /* sees the posts that say so (watch.h); NULL: none */
+	const struct race_ops *races;   /* compares accesses (races.h); NULL: nobody does */
 	const struct flush_ops *flush;  /* makes persistent regions durable; NULL: there are none */
 	void *flush_arg;
 	/* [role] Called within a slice: soon after a plan was loaded, and when the time is due that it returned last, in clock ns,

@@ -16,6 +16,7 @@
 #include "emu/nic/regions/auth_set.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/fault_ops.h"
+#include "emu/nic/requests/open_access.h"
 #include "emu/nic/requests/request_calls.h"
 #include "emu/nic/requests/requester.h"
 #include "emu/nic/transport/conn.h"
@@ -231,6 +232,8 @@ static bool session_quiet(struct session *session)
 {
 	struct responder *rsp = &session->rsp;
 
+	if (rsp->open_seq)
+		open_access_let_go(session);
 	if (session->conn && rsp->owed_requests > 0) {
 		rsp->ack_now = true;
 		conn_busy(session->conn);

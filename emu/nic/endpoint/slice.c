@@ -15,6 +15,7 @@
 #include "emu/nic/messages/srx.h"
 #include "emu/nic/requests/fault_ops.h"
 #include "emu/nic/requests/held.h"
+#include "emu/nic/requests/open_access.h"
 #include "emu/nic/requests/responder.h"
 #include "emu/nic/trace/trace.h"
 #include "emu/nic/transport/conn.h"
@@ -342,6 +343,8 @@ __attribute__((noinline, cold)) static bool nic_tick(struct nic *nic)
 	did = fault_tick(nic);
 	if (nic->held)
 		held_tick(nic);
+	if (nic->opens)
+		open_access_tick(nic);
 	nic_arm_timer(nic, tick_alarm(nic));
 	pace_tick_end(&nic->pace);
 	return did;

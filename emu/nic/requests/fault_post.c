@@ -5,6 +5,7 @@
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/faults/fault_plan.h"
+#include "emu/nic/ops/races.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/trace/trace.h"
 #include "emu/nic/transport/conn.h"
@@ -34,6 +35,21 @@ static __attribute__((noinline)) void number_post(struct session *session, struc
 	fault_count(peer, &what);
 }
 
+/* Others may meet it before it leaves (races.h), by the plan in force or without one. */
+static void stay(struct session *session, struct op *op)
+{
+	struct nic *nic = session->ep->nic;
+	void *watch = op->leader->flags & POST_WATCHED ? op->leader->watch : NULL;
+	uint64_t now_ns = nic_now(nic);
+
+	if (session->fault == &fault_watching) {
+		op->depart_ns = op->late_ns = 0;
+		op->passed = false;
+	}
+	if (!op->depart_ns && !(op->flags & POST_LOCAL))
+		op->depart_ns = now_ns + nic->config.races->leaves(watch, now_ns);
+}
+
 void fault_post(struct session *session, struct op *op)
 {
 	const struct front_reports *reports = session->ep->nic->config.reports;
@@ -44,6 +60,8 @@ void fault_post(struct session *session, struct op *op)
 		reports->begun(op->kind);
 	if (session->fault != &fault_watching)
 		number_post(session, op);
+	if (session->ep->nic->config.races)
+		stay(session, op);
 }
 
 static void fault_set_timer(struct session *session, uint64_t at_ns)
@@ -55,7 +73,7 @@ static void fault_set_timer(struct session *session, uint64_t at_ns)
 
 bool fault_waits(struct session *session, const struct op *op)
 {
-	if (session->fault == &fault_watching || op->depart_ns <= nic_now(session->ep->nic))
+	if ((session->fault == &fault_watching && !session->ep->nic->config.races) || op->depart_ns <= nic_now(session->ep->nic))
 		return false;
 	fault_set_timer(session, op->depart_ns);
 	return true;

@@ -9,6 +9,7 @@
 #include "emu/nic/faults/fault_plan.h"
 #include "emu/nic/messages/srx.h"
 #include "emu/nic/requests/held.h"
+#include "emu/nic/requests/open_access.h"
 #include "emu/nic/requests/responder.h"
 
 /* Notes the request as rules see it. A frame that continues a message is no request of its own, nor is a READ that was executed
@@ -82,6 +83,8 @@ bool fault_begin(struct conn *conn, const struct wire_head *head, enum op_kind k
 		return false;
 	}
 	note_for_report(conn, head, kind);
+	if (conn->session->rsp.open_seq)
+		open_access_before(conn->session, head);
 	if (peer == &fault_watching) {
 		conn->in.counts = false;
 		return true;
@@ -137,6 +140,8 @@ void fault_end(struct conn *conn)
 		note_context(conn->session);
 	if (reports && conn->in.reported)
 		reports->served(conn->in.kind, conn->in.why.cause == REFUSAL_NONE ? conn->in.asks : 0, conn->in.starts);
+	if (conn->session->rsp.open_seq)
+		open_access_executed(conn->session);
 	if (!conn->in.counts)
 		return;
 	rule = fault_next(peer, PLAN_CUT, &conn->in.faulted);

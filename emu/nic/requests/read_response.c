@@ -213,7 +213,7 @@ bool read_response_fill(struct session *session, struct conn *conn)
 	uint32_t length;
 
 	nic_role(conn->nic);
-	if (!response)
+	if (!response || (session->rsp.open_seq && !response->pulled && response->ref >= session->rsp.open_seq))
 		return false;
 	if (response->pulled && !response->op)
 		return fill_given_up(session, conn, response);

@@ -6,6 +6,7 @@
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/faults/fault_plan.h"
+#include "emu/nic/ops/races.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/fault_ops.h"
 #include "emu/nic/requests/responder.h"
@@ -100,6 +101,12 @@ static bool order_keeps(uint32_t order, uint32_t first, uint32_t later)
 	return false;
 }
 
+static __attribute__((noinline, cold)) void look_for_fence(const struct op *read, const struct op *op)
+{
+	if (op->ep->pairing && op_does(op) & DOES_WRITES && read->leader->flags & op->leader->flags & POST_WATCHED)
+		op->ep->nic->config.races->unfenced(read->leader->watch, op->leader->watch);
+}
+
 /* A READ may be executed again after a cut; then it must not see a write that was posted after it (write after read). Nor is it
  * executed before an atomic that comes right behind it, since data leaves later (read after read). So such an op waits. */
 static __attribute__((noinline)) bool read_in_the_way(const struct session *session, const struct op *op)
@@ -107,8 +114,11 @@ static __attribute__((noinline)) bool read_in_the_way(const struct session *sess
 	if (!order_keeps(session->ep->attr.order, DOES_READ, op_does(op)))
 		return false;
 	for (const struct op *read = session->req.reads.first; read; read = read->next)
-		if (ranges_meet(&read->remote, &op->remote))
+		if (ranges_meet(&read->remote, &op->remote)) {
+			if (unlikely(session->ep->nic->config.races != NULL))
+				look_for_fence(read, op);
 			return true;
+		}
 	return false;
 }
 
@@ -163,7 +173,7 @@ static __attribute__((noinline)) struct op *pick_ready(struct session *session, 
 	bool ready = req->rnr_until_ns == 0;
 
 	*before = NULL;
-	if (ready && session->fault == &fault_watching)
+	if (ready && session->fault == &fault_watching && !session->ep->nic->config.races)
 		return req->pending.first;
 	for (struct op *op = req->pending.first; op; *before = op, op = op->next) {
 		uint32_t does = op_does(op);

@@ -13,6 +13,7 @@
 #include "emu/nic/messages/srx.h"
 #include "emu/nic/requests/fault_ops.h"
 #include "emu/nic/requests/held.h"
+#include "emu/nic/requests/open_access.h"
 #include "emu/nic/requests/request_calls.h"
 #include "emu/nic/transport/greeting.h"
 #include "emu/nic/transport/session.h"
@@ -206,6 +207,8 @@ void responder_cut(struct session *session, struct conn *conn)
 		message_undo(conn);
 	free(conn->in.own);
 	conn->in = (struct incoming){ .sink = SINK_DROP };
+	if (rsp->open_seq)
+		open_access_cut(session);
 	target_write_pause(session);
 	target_rsend_pause(session);
 	read_response_flush(session);
@@ -231,6 +234,8 @@ void responder_flush(struct session *session, enum refusal_cause cause)
 	target_rsend_abandon(session, cause);
 	commits_end(session);
 	held_release(session);
+	if (session->rsp.open_seq)
+		open_access_let_go(session);
 	free(session->rsp.slot);
 	responder_init(&session->rsp);
 }

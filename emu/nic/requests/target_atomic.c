@@ -12,6 +12,7 @@
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/fault_ops.h"
 #include "emu/nic/requests/held.h"
+#include "emu/nic/requests/open_access.h"
 #include "emu/nic/requests/request_calls.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/session.h"
@@ -165,6 +166,8 @@ static const char *execute(struct conn *conn, const struct atomic_request *reque
 		return NULL;
 	ask->mr_id = mr->id;
 	done->counted = mr->bindings;
+	if (unlikely(conn->nic->config.races != NULL))
+		open_access_begin(conn, ask, mr, &place, what.op != ATOMIC_READ, (uint32_t)atomic_size(what.type));
 	end = run_anywhere(conn, mr, &place, ask, &elements);
 	if (end == ATOMIC_FAULT) {
 		access_release(session, ask->to.key, ask->mr_id, ask->seq);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* target_read.c - the peer's READs: judged; their answers are queued by read_response.c. TAKEN ends one of a tagged receive. */
+#include "emu/nic/base/likely.h"
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/regions/auth.h"
 #include "emu/nic/requests/completer.h"
+#include "emu/nic/requests/open_access.h"
 #include "emu/nic/requests/responder.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/session.h"
@@ -45,6 +47,8 @@ const char *target_read_take(struct conn *conn, const struct wire_head *head)
 	if (!mr)
 		return NULL;
 	ask.mr_id = mr->id;
+	if (unlikely(session->ep->nic->config.races != NULL) && !conn->in.repeat && !ask.tagged)
+		open_access_begin(conn, &ask, mr, &place, false, 0);
 	broken = read_response_add(session, wire_get64(head->seq), &ask, mr->pin);
 	if (broken && !ask.tagged)
 		access_release(session, ask.to.key, ask.mr_id, ask.seq);

@@ -14,6 +14,7 @@
 #include "emu/nic/regions/auth.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/held.h"
+#include "emu/nic/requests/open_access.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/session.h"
 #include "emu/nic/transport/transport_calls.h"
@@ -263,6 +264,8 @@ const char *target_write_take(struct conn *conn, const struct wire_head *head)
 		write_place(conn, granted);
 	else
 		write_sink(conn, wire_get32(head->payload));
+	if (unlikely(conn->nic->config.races != NULL) && conn->in.sink == SINK_WRITE && !write->ask.tagged)
+		open_access_begin(conn, &write->ask, access_region(conn->session, &write->ask), &conn->in.place.to, true, 0);
 	return NULL;
 }
 

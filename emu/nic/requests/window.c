@@ -12,6 +12,7 @@
 #include "emu/nic/requests/fault_ops.h"
 #include "emu/nic/requests/held.h"
 #include "emu/nic/requests/requester.h"
+#include "emu/nic/requests/open_access.h"
 #include "emu/nic/requests/responder.h"
 #include "emu/nic/trace/trace.h"
 #include "emu/nic/transport/conn.h"
@@ -27,6 +28,8 @@ void access_end(struct pd *pd, struct mr *mr)
 	if (nic->trace)
 		trace_region(nic, mr, TRACE_REGION_CLOSED);
 	held_release_region(nic, mr);
+	if (nic->opens)
+		open_access_end_region(nic, mr);
 	/* Bytes that wait to be sent out of it; payload that arrives for it looks the region up again (target_write_recheck()). */
 	for (struct conn *conn = nic->conns; conn; conn = conn->next)
 		conn_revoke(conn, mr, WIRE_CANCELLED);

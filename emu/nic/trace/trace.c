@@ -172,7 +172,7 @@ void nic_trace_off(struct nic *nic)
 	nic->link = trace->under;
 	nic->trace = NULL;
 	trace_running = NULL;
-	if (!nic->config.reports)
+	if (!nic->config.reports && !nic->config.races)
 		watch_sessions(nic, &fault_watching, NULL);
 	trace_ring_close(&trace->ring);
 	while ((track = trace->tracks)) {

@@ -114,7 +114,7 @@ static int conn_direct(struct conn *conn, struct iovec *runs, uint64_t *bytes)
 	int count;
 
 	*bytes = 0;
-	if (!has_long_place(conn) || stream_hashes(&conn->stream) || conn->in.fault)
+	if (!has_long_place(conn) || stream_hashes(&conn->stream) || conn->in.fault || conn->nic->config.races)
 		return 0;
 	count = place_runs(&conn->in.place, stream_payload_left(&conn->stream), runs, LIMIT_IOV);
 	for (int i = 0; i < count; i++)

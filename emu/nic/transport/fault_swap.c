@@ -162,7 +162,9 @@ int nic_fault_load(struct nic *nic, const struct fault_plan *plan)
 	for (struct session *session = session_behind(nic, NULL); session; session = session_behind(nic, session)) {
 		if (session->fault != &fault_watching)
 			free(session->fault);
-		session->fault = !next && (nic->trace || session->ep->attr.xrc) ? &fault_watching : counts[at];
+		session->fault = !next && (nic->trace || nic->config.reports || nic->config.races || session->ep->attr.xrc)
+					 ? &fault_watching
+					 : counts[at];
 		session->rsp.hold = (struct hold){ 0 };
 		at++;
 		if (session->conn)

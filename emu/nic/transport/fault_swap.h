@@ -21,10 +21,10 @@ const struct fault_plan *fault_plan_hold(struct nic *nic);
 uint64_t fault_plan_registers(const struct fault_plan *held);
 void fault_plan_release(struct nic *nic);
 
-/* A plan sees acknowledgements as frames, and nothing goes beside the stream. */
+/* A plan sees acknowledgements as frames, and nothing goes beside the stream; nor while answers are held back. */
 static inline bool fault_bars_notes(const struct session *session)
 {
-	return unlikely(session->fault != NULL) && session->fault != &fault_watching;
+	return unlikely(session->fault != NULL) && (session->fault != &fault_watching || session->rsp.open_seq);
 }
 
 #endif

@@ -111,7 +111,7 @@ static void hello_open(struct conn *conn, const struct wire_hello_fields *fields
 	conn->payload_digest = digest == NIC_DIGEST_FULL || (fields->features & WIRE_WANT_PAYLOAD_DIGEST);
 	/* A payload lent with its digest may have changed before it was sent, and so have cut the connection before this one. */
 	conn->out.digest_batch = conn->payload_digest ? (uint32_t)conn->nic->link.at_once(conn->line) : 0;
-	conn->out.copy_all = conn->payload_digest && conn->session->opened;
+	conn->out.copy_all = (conn->payload_digest && conn->session->opened) || conn->nic->config.races;
 	if (!proof_finish(conn)) {
 		conn_close(conn, ENOMEM, false);
 		return;

@@ -3,7 +3,6 @@
 #include "emu/nic/transport/session.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,7 +71,7 @@ static struct session *session_new(struct ep *ep, const struct sockaddr_storage 
 			free(session);
 			return NULL;
 		}
-	} else if (ep->nic->trace || ep->nic->config.reports || ep->attr.xrc) {
+	} else if (ep->nic->trace || ep->nic->config.reports || ep->nic->config.races || ep->attr.xrc) {
 		session->fault = &fault_watching;
 	}
 	session->ep = ep;
@@ -478,16 +477,26 @@ uint64_t session_tick(struct session *session, uint64_t now_ns)
 	return earlier(due, cm_tick(session, now_ns));
 }
 
+/* Verdicts go before the acknowledgement that covers their requests. */
+static __attribute__((noinline)) uint64_t ack_held(const struct session *session)
+{
+	uint64_t sent = session->conn->ack_sent;
+
+	return session->rsp.unsent || session->rsp.open_seq <= sent ? sent : session->rsp.open_seq - 1;
+}
+
 uint64_t session_ack(const struct session *session)
 {
 	nic_role(session->ep->nic);
-	/* Verdicts go before the acknowledgement that covers their requests. */
-	return unlikely(session->rsp.unsent) ? session->conn->ack_sent : session->rsp.seen;
+	return unlikely((uintptr_t)session->rsp.unsent | session->rsp.open_seq) ? ack_held(session) : session->rsp.seen;
 }
 
 static bool ack_owed(const struct session *session)
 {
-	return session->rsp.owed_requests > 0 || session->req.verdict_seen > session->req.verdict_said;
+	bool owed = unlikely(session->rsp.open_seq) ? session->conn && session_ack(session) > session->conn->ack_sent
+						    : session->rsp.owed_requests > 0;
+
+	return owed || session->req.verdict_seen > session->req.verdict_said;
 }
 
 void session_flush_ack(struct session *session)
@@ -551,44 +560,6 @@ bool session_fill(struct session *session, struct conn *conn)
 	if (request_due(&session->req) && requester_fill(session, conn))
 		return true;
 	return rsp->ack_now && fill_ack(session, conn);
-}
-
-void session_known_by(struct session *session, uint16_t port)
-{
-	nic_role(session->ep->nic);
-	if (session->known_port != port)
-		session->source_stamp = UINT64_MAX; /* looked for again */
-	session->known_port = port;
-}
-
-static void known_address(const struct session *session, struct sockaddr_storage *address)
-{
-	*address = session->peer;
-	if (!session->known_port)
-		return;
-	if (address->ss_family == AF_INET6)
-		((struct sockaddr_in6 *)address)->sin6_port = htons(session->known_port);
-	else
-		((struct sockaddr_in *)address)->sin_port = htons(session->known_port);
-}
-
-uint64_t session_source(struct session *session, uint64_t auth)
-{
-	struct sockaddr_storage address;
-	struct av *av = session->ep->attr.av;
-	uint64_t stamp;
-
-	nic_role(session->ep->nic);
-	if (!av)
-		return AV_NONE;
-	stamp = av_generation(av);
-	if (session->source_stamp != stamp || session->source_auth != auth) {
-		known_address(session, &address);
-		session->source = av_find(av, &address, auth);
-		session->source_stamp = stamp;
-		session->source_auth = auth;
-	}
-	return session->source;
 }
 
 const char *session_name(const struct session *session, char *text, size_t size)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* session_state.c - the two tables of a session's states. */
+/* session_state.c - the two tables of a session's states, and where its peer stands in address vectors. */
 #include "emu/nic/transport/session.h"
 
 #include <assert.h>
+#include <netinet/in.h>
 
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
@@ -61,4 +62,42 @@ void session_meet(struct session *session, enum session_peer peer)
 	session->peer_is = peer;
 	if (peer != from && session->ep->nic->config.debug)
 		state_log(session, "peer", peer_names[from], peer_names[peer]);
+}
+
+void session_known_by(struct session *session, uint16_t port)
+{
+	nic_role(session->ep->nic);
+	if (session->known_port != port)
+		session->source_stamp = UINT64_MAX; /* looked for again */
+	session->known_port = port;
+}
+
+static void known_address(const struct session *session, struct sockaddr_storage *address)
+{
+	*address = session->peer;
+	if (!session->known_port)
+		return;
+	if (address->ss_family == AF_INET6)
+		((struct sockaddr_in6 *)address)->sin6_port = htons(session->known_port);
+	else
+		((struct sockaddr_in *)address)->sin_port = htons(session->known_port);
+}
+
+uint64_t session_source(struct session *session, uint64_t auth)
+{
+	struct sockaddr_storage address;
+	struct av *av = session->ep->attr.av;
+	uint64_t stamp;
+
+	nic_role(session->ep->nic);
+	if (!av)
+		return AV_NONE;
+	stamp = av_generation(av);
+	if (session->source_stamp != stamp || session->source_auth != auth) {
+		known_address(session, &address);
+		session->source = av_find(av, &address, auth);
+		session->source_stamp = stamp;
+		session->source_auth = auth;
+	}
+	return session->source;
 }

@@ -153,9 +153,17 @@ const char *verdict_acked(struct session *session, uint64_t number)
 	return NULL;
 }
 
-bool verdict_fill(struct session *session, struct conn *conn)
+/* The next one that may go. */
+static struct verdict *verdict_due(const struct session *session)
 {
 	struct verdict *verdict = session->rsp.unsent;
+
+	return verdict && session->rsp.open_seq && verdict->fields.ref >= session->rsp.open_seq ? NULL : verdict;
+}
+
+bool verdict_fill(struct session *session, struct conn *conn)
+{
+	struct verdict *verdict = verdict_due(session);
 	void *at = verdict ? conn_frame_begin(conn, verdict->length, 0) : NULL;
 	size_t length;
 

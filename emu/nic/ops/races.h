@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* races.h - accesses of peers, and own ops that are still here, for a layer above that looks for those that conflict while nobody
+ * can know that one of them is over. For checks of the program, which are slow.
+ *
+ * A peer's access is open from its arrival to the moment at which its answer is let go: before that its initiator knows nothing of
+ * it. The device may let the answer go later than it could. An access that tells the target's program something (a message, CQ data,
+ * a counter) is never open, and closes those before it that are executed before it by the session's order.
+ *
+ * Owner:  the device passes on what arrived() returned, and forgets it with closed(), which comes once.
+ * Thread: holder of the driver role. No function waits for a lock under which a thread waits for the role. */
+#ifndef EMU_NIC_RACES_H
+#define EMU_NIC_RACES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/uio.h>
+
+struct race_access {
+	const void *session; /* the same for those of one session; not to be read */
+	const char *peer;    /* its name, for this call */
+	uint64_t key;        /* of the region */
+	uint8_t op;          /* enum op_kind */
+	bool changes;        /* the bytes: a write, or an atomic that stores */
+	bool tells;          /* is not open: somebody is told of it at once */
+	bool waw, raw;       /* the session executes it after the writes before it */
+	bool pinned;         /* the CPU may have no way to the bytes */
+	uint32_t element;    /* of an atomic, in bytes; else 0 */
+	const struct iovec *run;
+	size_t count;
+	uint64_t now_ns; /* by the device's clock */
+};
+
+struct race_ops {
+	/* The access is about to be executed. Returns what stands for it while it is open, and in *hold_ns how long its answer is to
+	 * be held back; NULL: it is not open. */
+	void *(*arrived)(const struct race_access *access, uint64_t *hold_ns);
+	/* Its bytes have been read or written. */
+	void (*executed)(void *open);
+	void (*closed)(void *open);
+	/* The post that watch_ops.post() has returned `watch` for (NULL: none) waits to leave, at this time by the device's clock.
+	 * It is to stay here so much longer. */
+	uint64_t (*leaves)(void *watch, uint64_t now_ns);
+	/* A queue pair's post changes bytes that a READ before it reads, which has not completed, and has no fence: the device has it
+	 * wait, others need not (IBA 10.8). May come again. */
+	void (*unfenced)(void *read, void *later);
+};
+
+#endif

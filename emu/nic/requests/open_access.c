@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* open_access.c - answers that wait. */
+#include "emu/nic/requests/open_access.h"
+
+#include <stdlib.h>
+
+#include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
+#include "emu/nic/ops/races.h"
+#include "emu/nic/regions/mr.h"
+#include "emu/nic/transport/conn.h"
+#include "emu/nic/transport/session.h"
+#include "wire/codec.h"
+
+struct open_access {
+	struct open_access *next;
+	struct session *session;
+	uint64_t seq, mr_id;
+	uint64_t until_ns; /* not before that of an earlier one of the session */
+	void *open;
+};
+
+/* The session's answers may go up to its next open one. */
+static void session_goes_on(struct session *session, const struct open_access *next)
+{
+	while (next && next->session != session)
+		next = next->next;
+	session->rsp.open_seq = next ? next->seq : 0;
+	session->rsp.ack_now = true;
+	if (session->conn)
+		conn_busy(session->conn);
+}
+
+static void let_go(struct open_access **at)
+{
+	struct open_access *first = *at;
+	struct session *session = first->session;
+	struct nic *nic = session->ep->nic;
+
+	*at = first->next;
+	nic->config.races->closed(first->open);
+	session_goes_on(session, first->next);
+	free(first);
+}
+
+void open_access_let_go(struct session *session)
+{
+	struct open_access **at = &session->ep->nic->opens;
+
+	nic_role(session->ep->nic);
+	while (*at && session->rsp.open_seq) {
+		if ((*at)->session == session)
+			let_go(at);
+		else
+			at = &(*at)->next;
+	}
+}
+
+void open_access_cut(struct session *session)
+{
+	struct open_access **at = &session->ep->nic->opens;
+
+	nic_role(session->ep->nic);
+	while (*at) {
+		if ((*at)->session == session && (*at)->seq > session->rsp.seen)
+			let_go(at);
+		else
+			at = &(*at)->next;
+	}
+}
+
+/* Those before it in their sessions, too. */
+void open_access_end_region(struct nic *nic, const struct mr *mr)
+{
+	struct open_access *last = NULL;
+
+	nic_role(nic);
+	do {
+		if (last)
+			open_access_let_go(last->session);
+		for (last = nic->opens; last && last->mr_id != mr->id; last = last->next)
+			;
+	} while (last);
+}
+
+void open_access_tick(struct nic *nic)
+{
+	nic_role(nic);
+	while (nic->opens && nic->opens->until_ns <= nic_now(nic))
+		let_go(&nic->opens);
+	if (nic->opens)
+		nic_arm_timer(nic, nic->opens->until_ns);
+}
+
+static bool keeps_waw(const struct session *session)
+{
+	return !(session->peer_needs_no & WIRE_NO_WAW);
+}
+
+/* Does the access tell the program of itself? */
+static bool access_tells(const struct conn *conn, const struct mr *mr)
+{
+	const struct ep_attr *attr = &conn->session->ep->attr;
+	bool counted = attr->caps & EP_RMA_EVENT && (attr->cntr[EP_CNTR_REMOTE_WRITE] || attr->cntr[EP_CNTR_REMOTE_READ]);
+
+	return counted || mr->bindings || attr->caps & EP_REGION_EVENTS ||
+	       conn->in.head.flags & (WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_TAGGED);
+}
+
+static void add(struct session *session, const struct open_access *what)
+{
+	struct nic *nic = session->ep->nic;
+	struct open_access *added = malloc(sizeof(*added)), **at = &nic->opens;
+	uint64_t until_ns = what->until_ns;
+
+	if (!added) {
+		nic->config.races->closed(what->open);
+		return;
+	}
+	for (const struct open_access *before = nic->opens; before; before = before->next)
+		if (before->session == session && before->until_ns > until_ns)
+			until_ns = before->until_ns;
+	while (*at && (*at)->until_ns <= until_ns)
+		at = &(*at)->next;
+	*added = *what;
+	added->until_ns = until_ns;
+	added->next = *at;
+	*at = added;
+	if (!session->rsp.open_seq)
+		session->rsp.open_seq = what->seq;
+	nic_arm_timer(nic, nic->opens->until_ns);
+}
+
+void open_access_begin(struct conn *conn, const struct access *ask, const struct mr *mr, const struct mr_place *place, bool changes,
+		       uint32_t element)
+{
+	struct session *session = conn->session;
+	struct nic *nic = conn->nic;
+	char name[64];
+	uint64_t hold_ns = 0;
+	struct race_access access = {
+		.session = session,
+		.peer = session_name(session, name, sizeof(name)),
+		.key = ask->to.key,
+		.op = ask->op,
+		.changes = changes,
+		.tells = access_tells(conn, mr),
+		.waw = keeps_waw(session),
+		.raw = !(session->peer_needs_no & WIRE_NO_RAW),
+		.pinned = mr->pin,
+		.element = element,
+		.run = place->run,
+		.count = place->count,
+		.now_ns = nic_now(nic),
+	};
+	void *open = nic->config.races->arrived(&access, &hold_ns);
+
+	nic_role(nic);
+	if (open)
+		add(session, &(struct open_access){ .session = session,
+						    .seq = wire_get64(conn->in.head.seq),
+						    .mr_id = mr->id,
+						    .until_ns = access.now_ns + hold_ns,
+						    .open = open });
+	if (access.tells && changes && access.waw)
+		open_access_let_go(session);
+}
+
+void open_access_executed(struct session *session)
+{
+	const struct nic *nic = session->ep->nic;
+
+	nic_role(nic);
+	for (struct open_access *open = nic->opens; open; open = open->next)
+		if (open->session == session && open->seq == session->rsp.seen)
+			nic->config.races->executed(open->open);
+}
+
+void open_access_before(struct session *session, const struct wire_head *head)
+{
+	nic_role(session->ep->nic);
+	if (head->op == WIRE_WRITE || head->op == WIRE_READ || head->op == WIRE_ATOMIC || head->op == WIRE_TAKEN)
+		return; /* open_access_begin() */
+	if (!(session->peer_needs_no & WIRE_NO_SAW))
+		open_access_let_go(session);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* open_access.h - accesses of peers whose answers are held back, so that others may meet them (races.h). Acknowledgements, results
+ * and data are let go in the order of their requests: from the first open one on nothing of the session is answered.
+ *
+ * Owner:  the nic, in one list by time, which is for each session that of its requests. Thread: holder of the driver role.
+ * Only where nic_config.races is set, and session->fault, too. */
+#ifndef EMU_NIC_OPEN_ACCESS_H
+#define EMU_NIC_OPEN_ACCESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct access;
+struct conn;
+struct mr;
+struct mr_place;
+struct nic;
+struct session;
+struct wire_head;
+
+/* A request was granted access to the place, and is about to be executed. `element`: of an atomic, in bytes; else 0. */
+__attribute__((cold, noinline)) void open_access_begin(struct conn *conn, const struct access *ask, const struct mr *mr,
+						       const struct mr_place *place, bool changes, uint32_t element);
+/* The last request of the session has been executed. */
+void open_access_executed(struct session *session);
+/* A request comes: does it tell of those before it? Then they are let go. */
+void open_access_before(struct session *session, const struct wire_head *head);
+/* The connection is gone: a request that was not executed comes again. */
+void open_access_cut(struct session *session);
+/* All of the session, or to the region, which ends, are let go. */
+void open_access_let_go(struct session *session);
+void open_access_end_region(struct nic *nic, const struct mr *mr);
+/* What is due is let go; asks for the next timer. */
+void open_access_tick(struct nic *nic);
+
+#endif

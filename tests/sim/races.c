@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* races.c - accesses of peers whose answers are held back, and posts that wait to leave (emu/nic/ops/races.h): what is told to the
+ * layer above, in which order, and what lets them go. */
+#include <criterion/criterion.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu/nic/device/nic_impl.h"
+#include "emu/nic/ops/races.h"
+#include "tests/sim/harness/bed.h"
+
+enum {
+	BYTES = 192,
+	PLACES = 8,
+	/* No counter tells of accesses. */
+	CAPS = EP_SEND | EP_RECV | EP_READ | EP_WRITE | EP_REMOTE_READ | EP_REMOTE_WRITE | EP_DIRECTED_RECV | EP_SOURCE |
+	       EP_REMOTE_ATOMIC_READ | EP_REMOTE_ATOMIC_WRITE | EP_TSEND | EP_TRECV
+};
+#define LATE SIM_SECOND
+
+/* What was told. The simulator has one thread, and all its NICs have these functions. */
+static struct {
+	uint64_t hold_ns, stay_ns;
+	unsigned arrived, executed, closed, open;
+	unsigned closed_first; /* before they were executed */
+	struct race_access last;
+} told;
+
+struct seen {
+	bool executed;
+};
+
+static void *arrived(const struct race_access *access, uint64_t *hold_ns)
+{
+	struct seen *seen;
+
+	told.arrived++;
+	told.last = *access;
+	*hold_ns = told.hold_ns;
+	if (access->tells || !told.hold_ns)
+		return NULL;
+	seen = calloc(1, sizeof(*seen));
+	told.open++;
+	return seen;
+}
+
+static void executed(void *open)
+{
+	((struct seen *)open)->executed = true;
+	told.executed++;
+}
+
+static void closed(void *open)
+{
+	told.closed++;
+	told.open--;
+	told.closed_first += !((struct seen *)open)->executed;
+	free(open);
+}
+
+static uint64_t leaves(void *watch, uint64_t now_ns)
+{
+	(void)watch;
+	(void)now_ns;
+	return told.stay_ns;
+}
+
+static const struct race_ops ops = { .arrived = arrived, .executed = executed, .closed = closed, .leaves = leaves };
+
+struct stage {
+	struct nic_config config;
+	struct bed bed;
+	struct region *target; /* of the second party */
+};
+
+static void stage_open(struct stage *stage, uint64_t hold_ns, uint32_t order)
+{
+	struct party_config party = { .caps = CAPS, .order = order };
+
+	memset(&told, 0, sizeof(told));
+	told.hold_ns = hold_ns;
+	*stage = (struct stage){ .config = { .races = &ops } };
+	bed_open(&stage->bed, 2170, 2, &stage->config, &party);
+	stage->target = region_open(stage->bed.party[1], PLACES * BYTES, 1, BED_BOTH, false, 0);
+}
+
+static void stage_end(struct stage *stage)
+{
+	model_end(stage->bed.model, BED_LIMIT_NS);
+	bed_close(&stage->bed);
+	cr_assert_eq(told.open, 0);
+}
+
+static struct job *post(struct stage *stage, enum op_kind kind, uint64_t place, uint32_t flags)
+{
+	struct job *job = bed_post(&stage->bed, kind, stage->target, place * BYTES, BYTES, flags);
+
+	model_pass(stage->bed.model, LATE / 8);
+	return job;
+}
+
+/* Each kind is executed when it comes, and its initiator hears of that when its time is over. */
+Test(sim_races, an_answer_waits)
+{
+	static const enum op_kind kinds[] = { OP_WRITE, OP_READ, OP_ATOMIC };
+
+	for (size_t i = 0; i < 3; i++) {
+		struct stage stage;
+		struct job *job;
+
+		stage_open(&stage, LATE, EP_ORDER_ALL);
+		job = post(&stage, kinds[i], 0, 0);
+		cr_assert(!job->done && told.arrived == 1 && told.executed == 1 && told.closed == 0, "kind %zu", i);
+		cr_assert_eq(told.last.op, kinds[i]);
+		cr_assert_eq(told.last.changes, kinds[i] != OP_READ);
+		cr_assert_eq(told.last.element != 0, kinds[i] == OP_ATOMIC);
+		model_pass(stage.bed.model, LATE);
+		cr_assert(job->done && !job->failed && told.closed == 1, "kind %zu", i);
+		stage_end(&stage);
+	}
+}
+
+/* Behind one that waits nothing is answered, though it is not held back itself. */
+Test(sim_races, answers_keep_their_order)
+{
+	struct job *first, *second;
+	struct stage stage;
+
+	stage_open(&stage, LATE, EP_ORDER_ALL);
+	first = post(&stage, OP_WRITE, 0, 0);
+	told.hold_ns = 0;
+	second = post(&stage, OP_READ, 1, 0);
+	cr_assert(!first->done && !second->done && told.arrived == 2);
+	model_pass(stage.bed.model, LATE);
+	cr_assert(first->done && second->done);
+	stage_end(&stage);
+}
+
+/* A later one that is answered sooner by its own time waits for the earlier, too. */
+Test(sim_races, a_shorter_time_does_not_pass)
+{
+	struct job *first, *second;
+	struct stage stage;
+
+	stage_open(&stage, LATE, EP_ORDER_ALL);
+	first = post(&stage, OP_WRITE, 0, 0);
+	told.hold_ns = LATE / 100;
+	second = post(&stage, OP_READ, 1, 0);
+	cr_assert(!first->done && !second->done && told.closed == 0);
+	model_pass(stage.bed.model, LATE);
+	cr_assert(first->done && second->done && told.closed == 2);
+	stage_end(&stage);
+}
+
+/* What tells the target's program of accesses lets them go, where the order says that they were executed before. */
+Test(sim_races, what_tells_lets_go)
+{
+	static const struct {
+		enum op_kind kind;
+		uint32_t flags, order;
+		bool tells;
+	} rows[] = {
+		{ OP_SEND, 0, EP_ORDER_SAW, true },
+		{ OP_SEND, 0, 0, false },
+		{ OP_WRITE, POST_CQ_DATA, EP_ORDER_RMA_WAW, true },
+		{ OP_WRITE, POST_CQ_DATA, 0, false },
+		{ OP_WRITE, 0, EP_ORDER_ALL, false },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct stage stage;
+		struct job *first;
+
+		stage_open(&stage, LATE, rows[i].order);
+		first = post(&stage, OP_WRITE, 0, 0);
+		cr_assert(!first->done);
+		post(&stage, rows[i].kind, 1, rows[i].flags);
+		cr_assert_eq(first->done, rows[i].tells, "row %zu", i);
+		cr_assert_eq(told.closed, rows[i].tells, "row %zu", i);
+		stage_end(&stage);
+	}
+}
+
+/* An access to a region that ends is over, and nothing waits where an end waits for it. */
+Test(sim_races, an_end_lets_go)
+{
+	for (int end = 0; end < 2; end++) {
+		struct stage stage;
+		struct job *job;
+
+		stage_open(&stage, LATE, EP_ORDER_ALL);
+		job = post(&stage, OP_WRITE, 0, 0);
+		cr_assert(!job->done);
+		if (end == 0)
+			region_end(stage.target);
+		else
+			party_close(stage.bed.party[1]);
+		cr_assert_eq(told.open, 0, "end %d", end);
+		model_pass(stage.bed.model, LATE / 8);
+		cr_assert(job->done && !job->failed, "end %d", end);
+		stage_end(&stage);
+	}
+}
+
+/* A post waits here before it leaves. */
+Test(sim_races, a_post_stays)
+{
+	struct stage stage;
+	struct job *job;
+
+	stage_open(&stage, 0, EP_ORDER_ALL);
+	told.stay_ns = LATE;
+	job = post(&stage, OP_WRITE, 0, 0);
+	cr_assert(!job->done && told.arrived == 0);
+	model_pass(stage.bed.model, LATE);
+	cr_assert(job->done && told.arrived == 1);
+	stage_end(&stage);
+}
+
+/* With cuts at any byte: one that is not executed comes again, as another; each that was opened is closed. */
+Test(sim_races, over_cuts)
+{
+	for (uint64_t at = 1; at < 1200; at += 13) {
+		struct stage stage;
+		struct job *job[3];
+
+		stage_open(&stage, LATE / 100, EP_ORDER_ALL);
+		world_fault(stage.bed.world, FAULT_CUT, 0, at % 2, at);
+		job[0] = bed_post(&stage.bed, OP_WRITE, stage.target, 0, BYTES, 0);
+		job[1] = bed_post(&stage.bed, OP_READ, stage.target, BYTES, BYTES, 0);
+		job[2] = bed_post(&stage.bed, OP_ATOMIC, stage.target, 2 * BYTES, BYTES, 0);
+		model_pass(stage.bed.model, 4 * LATE);
+		for (int i = 0; i < 3; i++)
+			cr_assert(job[i]->done && !job[i]->failed, "cut at %d", (int)at);
+		cr_assert_eq(told.executed + told.closed_first, told.closed);
+		cr_assert_eq(told.executed, 3);
+		stage_end(&stage);
+	}
+}
+
+/* Under load and in weather: each op exactly once, and each that was opened is closed. */
+Test(sim_races, under_load)
+{
+	for (uint64_t weather = 2180; weather < 2186; weather++) {
+		struct nic_config config = { .races = &ops };
+		struct workload load = { .outstanding_max = 60,
+					 .big_max = 300000,
+					 .silent_percent = 20,
+					 .atomic_percent = 20,
+					 .ring = true,
+					 .sends = true,
+					 .rma = true };
+		struct bed bed;
+
+		memset(&told, 0, sizeof(told));
+		told.hold_ns = 3000000;
+		told.stay_ns = 200000;
+		bed_open(&bed, weather, 2, &config, &(struct party_config){ .caps = CAPS, .order = EP_ORDER_ALL });
+		workload_init(&load, bed.model, 600);
+		workload_run(&load, BED_LIMIT_NS);
+		bed_close(&bed);
+		cr_assert_eq(told.open, 0);
+		cr_assert_gt(told.executed, 100);
+	}
+}
