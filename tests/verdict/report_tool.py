@@ -25,7 +25,7 @@ def an_empty_folder_is_none(folder):
 
 
 def each_kind_fails_but_what_is_injected(folder):
-    for kind, status in (("refusal", 86), ("call", 86), ("misuse", 86), ("leak", 86), ("note", 0)):
+    for kind, status in (("refusal", 86), ("call", 86), ("misuse", 86), ("leak", 86), ("race", 86), ("note", 0)):
         folder.process([finding(kind=kind)])
         same((kind, report(folder).returncode), (kind, status))
         for name in os.listdir(folder.path):

@@ -15,7 +15,7 @@
 
 #include "tools/report/report_out.h"
 
-static const char *const failing_kinds[] = { "refusal", "call", "misuse", "leak" };
+static const char *const failing_kinds[] = { "refusal", "call", "misuse", "leak", "race" };
 
 /* A number of findings. False if it is none. */
 static bool parse_times(const char *text, double *out)

@@ -16,7 +16,9 @@
 #include "emu/fi/provider/fi_watched.h"
 #include "emu/net/os/fork.h"
 #include "emu/nic/base/mutex.h"
+#include "emu/process/front/process_front.h"
 #include "emu/process/report/report.h"
+#include "emu/process/settings/setting_read.h"
 
 static atomic_bool started; /* some object is checked */
 
@@ -273,6 +275,7 @@ static void fi_check_forked(void)
 	check_tables_forked();
 	check_open_forked();
 	check_posts_forked();
+	check_races_forked();
 	check_wait_forked();
 }
 
@@ -281,9 +284,10 @@ static struct fork_reset reset = { .in_child = fi_check_forked };
 /* The setting alone; what is wrong with it is said when the domain is opened. */
 static bool is_wanted(void)
 {
-	int value = 0;
+	const char *value = process_front.setting("check");
+	struct check_setting check;
 
-	return !fi_param_get_bool(&emu_provider, "check", &value) && value;
+	return value && parse_check(value, &check) && check.on;
 }
 
 int check_fabric_open(struct fi_fabric_attr *attr, struct fid_fabric **out, void *context)

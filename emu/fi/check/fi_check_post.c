@@ -80,6 +80,7 @@ static void *watch_post(void *owner, const struct post *from)
 	post = post_new(owner, post_call(from), from->context, false);
 	if (!post)
 		return NULL;
+	post->fenced = from->flags & POST_FENCE;
 	check_post_buffers(post, from->iov, from->iov_count);
 	if (from->atomic)
 		check_post_buffers(post, from->atomic->compare, from->atomic->compare_count);

@@ -3,6 +3,8 @@
 #include "emu/fi/provider/fi_words.h"
 #include "emu/process/check/check.h"
 
+#define POLLED "No page promises that the last bytes come last: let a message, CQ data or a counter tell (fi_rma(3))."
+
 const struct check_front check_front = {
 	.remedies = {
 		[CHECK_SEND_CHANGED] = "Leave it alone until its completion has been read, or post it with FI_INJECT.",
@@ -27,6 +29,15 @@ const struct check_front check_front = {
 		[CHECK_NO_PROGRESS] = "Read the completion queue, or a counter, before each new try: that makes the room.",
 		[CHECK_PROGRESS_ASSUMED] = ("Read a queue or a counter until the peer has said that it is done, or ask for "
 				     "FI_PROGRESS_AUTO."),
+		[CHECK_RACE_OPERATIONS] = ("Wait for the first one's completion before the second one is begun, if need be by a "
+					   "message of the peer's; of one endpoint, ask for the order (fi_endpoint(3), msg_order), "
+					   "or fence the second one (FI_FENCE)."),
+		[CHECK_RACE_LOAD] = ("Read the completion first, or, at the target, what tells of the access: a message, CQ data, "
+				     "a counter."),
+		[CHECK_RACE_STORE] = ("Read the completion first, or, at the target, what tells of the access: a message, CQ data, "
+				      "a counter."),
+		[CHECK_POLLED] = POLLED,
+		[CHECK_POLLED_STRICT] = POLLED,
 		[CHECK_REGION_OPEN] = "Close it by fi_close when peers have ended their accesses.",
 		[CHECK_RAW_KEY_OPEN] = "End each fi_mr_map_raw by fi_mr_unmap_key.",
 		[CHECK_ENDPOINT_OPEN] = "Close it by fi_close.",

@@ -106,7 +106,7 @@ int nic_start_by(const struct settings *settings, struct nic **nic)
 {
 	const struct nic_start start = {
 		.personality = settings->attr->name,
-		.watch = settings->process.check ? &check_watch : NULL,
+		.watch = settings->process.check.on ? &check_watch : NULL,
 		.receives_first = settings->attr->receives_first,
 		.multi_buf = settings->attr->multi_buf,
 		.fetch_reads = settings->fetch_reads,

@@ -497,7 +497,7 @@ struct fi_info *negotiate(const struct settings *settings, uint32_t api, const s
 		.caps = attr_type_caps(settings->attr, type, api),
 		.why = why,
 		.size = size,
-		.contexts = settings->process.check ? FI_CONTEXT | FI_CONTEXT2 : 0,
+		.contexts = settings->process.check.on ? FI_CONTEXT | FI_CONTEXT2 : 0,
 		.mr_mode = layered ? mr_mode_layered(settings->attr->mr_mode) : settings->attr->mr_mode,
 	};
 	struct fi_info *info = fi_allocinfo();

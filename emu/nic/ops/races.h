@@ -3,8 +3,8 @@
  * can know that one of them is over. For checks of the program, which are slow.
  *
  * A peer's access is open from its arrival to the moment at which its answer is let go: before that its initiator knows nothing of
- * it. The device may let the answer go later than it could. An access that tells the target's program something (a message, CQ data,
- * a counter) is never open, and closes those before it that are executed before it by the session's order.
+ * it. The device may let the answer go later than it could. An access that tells the target's program something (a message, CQ
+ * data, a counter) is never open, and closes those before it that the session's order has executed before.
  *
  * Owner:  the device passes on what arrived() returned, and forgets it with closed(), which comes once.
  * Thread: holder of the driver role. No function waits for a lock under which a thread waits for the role. */
@@ -32,8 +32,8 @@ struct race_access {
 };
 
 struct race_ops {
-	/* The access is about to be executed. Returns what stands for it while it is open, and in *hold_ns how long its answer is to
-	 * be held back; NULL: it is not open. */
+	/* The access is about to be executed. Returns what stands for it while it is open, and in *hold_ns how long its answer is
+	 * to be held back; NULL: it is not open. */
 	void *(*arrived)(const struct race_access *access, uint64_t *hold_ns);
 	/* Its bytes have been read or written. */
 	void (*executed)(void *open);
@@ -41,8 +41,8 @@ struct race_ops {
 	/* The post that watch_ops.post() has returned `watch` for (NULL: none) waits to leave, at this time by the device's clock.
 	 * It is to stay here so much longer. */
 	uint64_t (*leaves)(void *watch, uint64_t now_ns);
-	/* A queue pair's post changes bytes that a READ before it reads, which has not completed, and has no fence: the device has it
-	 * wait, others need not (IBA 10.8). May come again. */
+	/* A queue pair's post changes bytes that a READ before it reads, which has not completed, and has no fence: the device has
+	 * it wait, others need not (IBA 10.8). May come again. */
 	void (*unfenced)(void *read, void *later);
 };
 

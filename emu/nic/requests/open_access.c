@@ -107,7 +107,7 @@ static bool access_tells(const struct conn *conn, const struct mr *mr)
 	       conn->in.head.flags & (WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_TAGGED);
 }
 
-static void add(struct session *session, const struct open_access *what)
+static void open_access_add(struct session *session, const struct open_access *what)
 {
 	struct nic *nic = session->ep->nic;
 	struct open_access *added = malloc(sizeof(*added)), **at = &nic->opens;
@@ -157,11 +157,11 @@ void open_access_begin(struct conn *conn, const struct access *ask, const struct
 
 	nic_role(nic);
 	if (open)
-		add(session, &(struct open_access){ .session = session,
-						    .seq = wire_get64(conn->in.head.seq),
-						    .mr_id = mr->id,
-						    .until_ns = access.now_ns + hold_ns,
-						    .open = open });
+		open_access_add(session, &(struct open_access){ .session = session,
+								.seq = wire_get64(conn->in.head.seq),
+								.mr_id = mr->id,
+								.until_ns = access.now_ns + hold_ns,
+								.open = open });
 	if (access.tells && changes && access.waw)
 		open_access_let_go(session);
 }

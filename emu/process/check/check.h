@@ -60,6 +60,11 @@ enum check_cause {
 	CHECK_DOMAIN_OPEN,
 	CHECK_OBJECT_OPEN,
 	CHECK_NO_HEADER_ROOM,
+	CHECK_RACE_OPERATIONS,
+	CHECK_RACE_LOAD,
+	CHECK_RACE_STORE,
+	CHECK_POLLED,
+	CHECK_POLLED_STRICT,
 	/* Told without checked mode, too. */
 	CHECK_BOTH_WAIT,
 	CHECK_NO_ROUTE,
@@ -82,7 +87,9 @@ struct check_finding {
 	const char *call;                /* "fi_send"; NULL: none */
 	const struct call_stack *posted; /* NULL: none, as below */
 	const struct call_stack *opened;
-	bool here; /* the thread is in the call that caused it */
+	const struct call_stack *at; /* where it was found; NULL: as `here` says */
+	bool here;                   /* the thread is in the call that caused it */
+	uint64_t place;              /* what stands for where it was found, if no stack does; 0: a stack does */
 };
 
 /* The sentence by `format`; the remedy goes by the cause. */
@@ -100,6 +107,29 @@ bool check_digest(const struct iovec *iov, size_t count, uint64_t *digest);
 /* Is there a mapping at each page? False sets *hole to the first address without. Memory that was given back to the allocator is
  * still mapped. */
 bool check_is_mapped(const void *at, size_t length, const void **hole);
+
+/* --- Races (check_race.c), where FI_EMU_CHECK asks for them. --- */
+
+struct race_ops;
+
+/* They are looked for from now on, with waits that are drawn from this seed; the first call counts. `strict`: memory that is polled
+ * is one. Before the NIC starts, and once guard_install() was called. */
+void check_races_start(uint64_t from, bool strict);
+/* In a fork's child, where nothing is open. */
+void check_races_forked(void);
+/* For nic_config; NULL: they are not looked for. */
+const struct race_ops *check_races(void);
+
+/* Memory of an operation that the program's CPU leaves alone until it has ended (page_watch.h). All of it is optional: what is not
+ * watched is not found. */
+struct check_owned {
+	struct page_watch *_Atomic watch; /* NULL: it is not watched */
+	bool of_post;                     /* is it a struct check_post's, or an access of a peer? */
+};
+
+/* Stores alone are wrong, or loads, too. `owned` stays where it is until check_owned_end(), which may be called again. */
+void check_owned_begin(struct check_owned *owned, const struct iovec *iov, size_t count, bool stores_alone);
+void check_owned_end(struct check_owned *owned);
 
 /* --- The objects that the program has opened and not closed, the latest first, and the memory to which peers may write. Any
  * thread. --- */
@@ -139,19 +169,23 @@ struct check_span {
 struct check_post {
 	struct check_post *next, **at;
 	struct check_post *next_ended;
+	struct check_owned owned;
 	const void *owner;
 	const char *call;
 	struct call_stack posted;
 	unsigned int forks; /* where it was posted: after a fork it is in no list */
 	bool receive;
-	atomic_bool over;     /* it has ended */
-	atomic_bool digested; /* `digest` is of the bytes that are to stay */
-	uint8_t count, spans;
+	bool fenced;                    /* it begins when all before it of its owner have ended */
+	atomic_uint_fast64_t leaves_ns; /* by the device's clock nothing of it leaves before then; 0: nobody knows */
+	atomic_bool over;               /* it has ended */
+	atomic_bool digested;           /* `digest` is of the bytes that are to stay */
+	uint8_t count, spans, sources;
 	bool has_context;
 	uint64_t digest, length;
 	uint64_t tag, ignore; /* of a receive that fetches a claimed message */
 	struct iovec iov[CHECK_BUFFERS];
-	struct check_span span[LIMIT_IOV]; /* what the device writes to */
+	struct check_span span[LIMIT_IOV];       /* what the device writes to */
+	struct check_span source[CHECK_BUFFERS]; /* races: what it reads */
 	struct check_span context;
 };
 
@@ -183,6 +217,18 @@ struct check_left {
 
 /* Looks for the posts of an endpoint (NULL: all), receives left out. False: there are none. */
 bool check_posts_left(const void *owner, struct check_left *left);
+/* What a peer's access meets: the destination of a read or of an atomic's results that is under way, or, if it changes bytes, a
+ * source that has not left by this time of the device's clock. Under the driver role. False: nothing. */
+struct check_met {
+	bool source;
+	const char *call;
+	struct call_stack posted;
+	struct iovec both;
+};
+
+bool check_posts_met(const struct iovec *run, size_t count, bool changes, uint64_t now_ns, struct check_met *met);
+/* Nothing of it leaves before then. */
+void check_post_leaves(struct check_post *post, uint64_t at_ns);
 /* Peers may have written to these bytes until now: operations under way whose buffers are there are not compared. */
 void check_posts_unsure(const struct interval *spans, size_t count);
 /* Compares the buffers of operations that have ended. At the end of each call that may tell the program of an end. */

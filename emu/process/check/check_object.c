@@ -25,6 +25,7 @@ static atomic_bool on;
 static void check_forked(void)
 {
 	check_posts_forked();
+	check_races_forked();
 	check_open_forked();
 }
 
@@ -60,6 +61,7 @@ static void *note_post(void *owner, const struct post *from)
 
 	if (!post)
 		return NULL;
+	post->fenced = from->flags & POST_FENCE;
 	check_post_buffers(post, from->iov, from->iov_count);
 	if (from->kind == OP_READ)
 		check_post_vector(post, from->iov, from->iov_count);

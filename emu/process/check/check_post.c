@@ -20,6 +20,7 @@ static struct check_post *posts GUARDED_BY(lock);
 static struct check_post *_Atomic ended; /* those to be looked at */
 static atomic_uint ended_count;
 static struct interval_tree written GUARDED_BY(lock), contexts GUARDED_BY(lock); /* buffers that the device writes to */
+static struct interval_tree sources GUARDED_BY(lock);                            /* races: that it reads */
 static unsigned int forks;
 static _Thread_local volatile bool looking, disturbed; /* it settles; and its signal handler has looked meanwhile */
 
@@ -114,10 +115,17 @@ static int clash_see(struct interval *range, void *arg)
 /* What a buffer of a post meets. Bytes that another post writes are not compared: a fenced source has those of a read before it. */
 struct meeting {
 	struct check_post *post;
-	uint64_t first;      /* of the buffer */
-	struct clash *used;  /* a receive's buffer, */
-	struct clash *again; /* or one that begins at the same place */
+	uint64_t first;       /* of the buffer */
+	struct clash *used;   /* a receive's buffer, */
+	struct clash *again;  /* or one that begins at the same place */
+	struct clash *filled; /* races: that of a read, for which the post does not wait */
 };
+
+/* Does the post read what the other one has still to fill? */
+static bool is_filled_for(const struct check_post *other, const struct check_post *post)
+{
+	return !other->receive && !post->receive && !post->spans && !(post->fenced && post->owner == other->owner);
+}
 
 static int meet(struct interval *range, void *arg)
 {
@@ -126,33 +134,40 @@ static int meet(struct interval *range, void *arg)
 	struct clash *clash = check_front.receives_share && range->first == meeting->first ? meeting->again : meeting->used;
 
 	meeting->post->digested = false;
+	if (meeting->post->receive) /* bytes of a message that has ended are the program's, though they wait for another one */
+		check_owned_end(&span->post->owned);
 	if (meeting->post->spans)
 		span->post->digested = false;
 	if (span->post->receive && !clash->found)
 		clash_note(clash, span);
+	if (check_races() && is_filled_for(span->post, meeting->post))
+		clash_note(meeting->filled, span);
 	return 0;
 }
 
-static void meet_others(struct check_post *post, struct clash *used, struct clash *again) REQUIRES(lock)
+static void meet_others(struct check_post *post, struct clash *used, struct clash *again, struct clash *filled) REQUIRES(lock)
 {
 	for (int i = 0; i < post->count; i++) {
 		uint64_t first = (uintptr_t)post->iov[i].iov_base, last = first + post->iov[i].iov_len - 1;
-		struct meeting meeting = { .post = post, .first = first, .used = used, .again = again };
+		struct meeting meeting = { .post = post, .first = first, .used = used, .again = again, .filled = filled };
 
 		interval_tree_find(&written, first, last, meet, &meeting);
 	}
 }
 
-static void set_spans(struct check_post *post, const struct iovec *iov, size_t count)
+/* Returns how many there are. */
+static uint8_t set_spans(struct check_post *post, struct check_span *spans, uint8_t room, const struct iovec *iov, size_t count)
 {
-	for (size_t i = 0; i < count && post->spans < LIMIT_IOV; i++) {
+	uint8_t set = 0;
+
+	for (size_t i = 0; i < count && set < room; i++) {
 		uint64_t first = (uintptr_t)iov[i].iov_base;
 
 		if (iov[i].iov_len)
-			post->span[post->spans++] = (struct check_span){
-				.range = { .first = first, .last = first + iov[i].iov_len - 1 }, .post = post
-			};
+			spans[set++] = (struct check_span){ .range = { .first = first, .last = first + iov[i].iov_len - 1 },
+							    .post = post };
 	}
+	return set;
 }
 
 static void add_to_lists(struct check_post *post) REQUIRES(lock)
@@ -165,6 +180,8 @@ static void add_to_lists(struct check_post *post) REQUIRES(lock)
 	posts = post;
 	for (int i = 0; i < post->spans; i++)
 		interval_tree_add(&written, &post->span[i].range);
+	for (int i = 0; i < post->sources; i++)
+		interval_tree_add(&sources, &post->source[i].range);
 	if (post->has_context)
 		interval_tree_add(&contexts, &post->context.range);
 }
@@ -191,16 +208,41 @@ static void tell_used(const struct check_post *post, const struct clash *used, e
 		   first_byte(post), used->call);
 }
 
+/* What it reads stays as it is; what it fills nobody looks at. */
+static void own_buffers(struct check_post *post, const struct iovec *results, size_t count)
+{
+	post->owned.of_post = true;
+	if (post->sources)
+		check_owned_begin(&post->owned, post->iov, post->count, true);
+	else if (post->receive)
+		check_owned_begin(&post->owned, post->iov, post->count, false);
+	else
+		check_owned_begin(&post->owned, results, count, false);
+}
+
+static void tell_filled(const struct check_post *post, const struct clash *filled)
+{
+	check_tell(&(struct check_finding){ .cause = CHECK_RACE_OPERATIONS,
+					    .call = post->call,
+					    .posted = &filled->posted,
+					    .here = true },
+		   "%s: the buffer, %" PRIu64 " B at %p, is read while %s fills it, which has not completed: nothing orders them",
+		   post->call, post->length, first_byte(post), filled->call);
+}
+
 void check_post_enter(struct check_post *post, const struct iovec *results, size_t count)
 {
-	struct clash used = { .found = false }, again = { .found = false }, context = { .found = false };
+	struct clash used = { .found = false }, again = { .found = false }, context = { .found = false },
+		     filled = { .found = false };
 
 	if (post->receive)
-		set_spans(post, post->iov, post->count);
+		post->spans = set_spans(post, post->span, LIMIT_IOV, post->iov, post->count);
 	else
-		set_spans(post, results, count);
+		post->spans = set_spans(post, post->span, LIMIT_IOV, results, count);
+	if (check_races() && !post->receive && !post->spans)
+		post->sources = set_spans(post, post->source, CHECK_BUFFERS, post->iov, post->count);
 	check_lock(&lock);
-	meet_others(post, &used, &again);
+	meet_others(post, &used, &again, &filled);
 	if (post->has_context)
 		interval_tree_find(&contexts, post->context.range.first, post->context.range.last, clash_see, &context);
 	add_to_lists(post);
@@ -209,12 +251,71 @@ void check_post_enter(struct check_post *post, const struct iovec *results, size
 		tell_used(post, &used, CHECK_RECEIVE_USED);
 	else if (again.found)
 		tell_used(post, &again, CHECK_RECEIVE_SHARED);
+	if (check_races() && !used.found && !again.found)
+		own_buffers(post, results, count);
+	if (filled.found)
+		tell_filled(post, &filled);
 	if (context.found)
 		tell_context(post, &context);
 }
 
+/* --- races: what a peer's access meets --- */
+
+struct met_by {
+	struct check_met *met;
+	const struct iovec *run;
+	uint64_t now_ns;
+	bool source;
+};
+
+static int met_see(struct interval *range, void *arg)
+{
+	const struct check_post *post = ((struct check_span *)range)->post;
+	const struct met_by *by = arg;
+	uint64_t first = (uintptr_t)by->run->iov_base, last = first + by->run->iov_len - 1;
+
+	if (post->receive || post->over || (by->source && post->leaves_ns <= by->now_ns))
+		return 0;
+	first = first < range->first ? range->first : first;
+	last = last > range->last ? range->last : last;
+	*by->met = (struct check_met){ .source = by->source,
+				       .call = post->call,
+				       .posted = post->posted,
+				       .both = { (void *)(uintptr_t)first, last - first + 1 } };
+	return 1;
+}
+
+bool check_posts_met(const struct iovec *run, size_t count, bool changes, uint64_t now_ns, struct check_met *met)
+{
+	struct met_by by = { .met = met, .now_ns = now_ns };
+	int found = 0;
+
+	check_lock(&lock);
+	for (by.run = run; by.run < run + count && !found; by.run++) {
+		uint64_t first = (uintptr_t)by.run->iov_base, last = first + by.run->iov_len - 1;
+
+		if (!by.run->iov_len)
+			continue;
+		by.source = false;
+		found = interval_tree_find(&written, first, last, met_see, &by);
+		by.source = true;
+		if (!found && changes)
+			found = interval_tree_find(&sources, first, last, met_see, &by);
+	}
+	check_unlock(&lock);
+	return found;
+}
+
+void check_post_leaves(struct check_post *post, uint64_t at_ns)
+{
+	uint_fast64_t unknown = 0;
+
+	atomic_compare_exchange_strong(&post->leaves_ns, &unknown, at_ns); /* the first of the post's requests */
+}
+
 static void leave(struct check_post *post)
 {
+	check_owned_end(&post->owned);
 	if (post->forks == forks) {
 		check_lock(&lock);
 		*post->at = post->next;
@@ -222,6 +323,8 @@ static void leave(struct check_post *post)
 			post->next->at = post->at;
 		for (int i = 0; i < post->spans; i++)
 			interval_tree_remove(&written, &post->span[i].range);
+		for (int i = 0; i < post->sources; i++)
+			interval_tree_remove(&sources, &post->source[i].range);
 		if (post->has_context)
 			interval_tree_remove(&contexts, &post->context.range);
 		check_unlock(&lock);
@@ -268,8 +371,11 @@ static void compare(struct check_post *post)
 		   post->call, post->length, first_byte(post));
 }
 
-void check_post_place(void *post)
+void check_post_place(void *placed)
 {
+	struct check_post *post = placed;
+
+	check_owned_end(&post->owned);
 	compare(post);
 }
 
@@ -284,6 +390,7 @@ void check_post_end(void *ending)
 {
 	struct check_post *post = ending;
 
+	check_owned_end(&post->owned);
 	atomic_store(&post->over, true);
 	if (!check_inside && atomic_load(&ended_count) >= LIMIT_CHECK_ENDED) {
 		settle(post);
@@ -355,6 +462,6 @@ void check_posts_forked(void)
 	posts = NULL;
 	ended = NULL;
 	ended_count = 0;
-	written = contexts = (struct interval_tree){ 0 };
+	written = contexts = sources = (struct interval_tree){ 0 };
 	forks++;
 }

@@ -41,6 +41,11 @@ static const struct cause {
 	[CHECK_DOMAIN_OPEN] = { "domain-open", REPORT_LEAK, PROCESS_WARN },
 	[CHECK_OBJECT_OPEN] = { "object-open", REPORT_LEAK, PROCESS_WARN },
 	[CHECK_NO_HEADER_ROOM] = { "no-header-room", REPORT_MISUSE, PROCESS_WARN },
+	[CHECK_RACE_OPERATIONS] = { "operation-operation", REPORT_RACE, PROCESS_WARN },
+	[CHECK_RACE_LOAD] = { "operation-load", REPORT_RACE, PROCESS_WARN },
+	[CHECK_RACE_STORE] = { "operation-store", REPORT_RACE, PROCESS_WARN },
+	[CHECK_POLLED] = { "memory-polled", REPORT_NOTE, PROCESS_INFO },
+	[CHECK_POLLED_STRICT] = { "memory-polled", REPORT_RACE, PROCESS_WARN },
 	[CHECK_BOTH_WAIT] = { "both-wait", REPORT_NOTE, PROCESS_WARN },
 	[CHECK_NO_ROUTE] = { "no-route", REPORT_NOTE, PROCESS_WARN },
 };
@@ -98,15 +103,17 @@ static void check_log(const struct check_finding *finding, const char *text, con
 void check_tell(const struct check_finding *finding, const char *format, ...)
 {
 	struct call_stack here = { .count = 0 };
-	const struct call_stack *site = finding->here ? &here : finding->posted ? finding->posted : finding->opened;
+	const struct call_stack *site = finding->here || finding->at ? &here : finding->posted ? finding->posted : finding->opened;
 	uint64_t place;
 	char text[TEXT];
 	int length, state;
 	va_list args;
 
-	if (finding->here)
+	if (finding->at)
+		here = *finding->at;
+	else if (finding->here)
 		call_stack_take(&here);
-	place = site ? call_stack_place(site) : 0;
+	place = finding->place ? finding->place : site ? call_stack_place(site) : 0;
 	va_start(args, format);
 	length = vsnprintf(text, sizeof(text), format, args);
 	va_end(args);

@@ -11,6 +11,7 @@
  * - call: a call that the front end refused with a sentence (refused_call()). Not: -EAGAIN and its like, which have none,
  *   and probes. One that a fault plan injected has "injected":true. Also a question for interfaces that comes to nothing.
  * - misuse, leak: of checked mode, and of this file's other callers.
+ * - race: two accesses to the same bytes that nothing orders.
  * A note is no such finding: no page forbids what it tells, and tools do not count it as a failure.
  * A finding is told once for each kind, cause, side and place, then counted: `place`, or else the call site.
  *
@@ -30,7 +31,7 @@
 struct front_reports;
 struct json;
 
-enum report_kind { REPORT_REFUSAL, REPORT_CALL, REPORT_MISUSE, REPORT_LEAK, REPORT_NOTE };
+enum report_kind { REPORT_REFUSAL, REPORT_CALL, REPORT_MISUSE, REPORT_LEAK, REPORT_RACE, REPORT_NOTE };
 enum report_side { REPORT_INITIATOR, REPORT_TARGET, REPORT_LOCAL };
 
 /* A region's facts. */

@@ -211,7 +211,7 @@ static void regions_json(struct json *json, const struct report_finding *finding
 
 void report_line_finding(struct json *json, uint32_t id, const struct report_finding *finding, const struct call_stack *here)
 {
-	static const char *const kinds[] = { "refusal", "call", "misuse", "leak", "note" };
+	static const char *const kinds[] = { "refusal", "call", "misuse", "leak", "race", "note" };
 	static const char *const sides[] = { "initiator", "target", "local" };
 
 	json_string(json, "type", "finding");

@@ -64,3 +64,59 @@ bool parse_time(const char *text, uint64_t *ns)
 	}
 	return false;
 }
+
+static bool is_word(const char *text, size_t length, const char *word)
+{
+	return length == strlen(word) && !strncasecmp(text, word, length);
+}
+
+static bool parse_on_off(const char *text, bool *on)
+{
+	static const char *const words[2][4] = { { "0", "false", "no", "off" }, { "1", "true", "yes", "on" } };
+
+	for (size_t i = 0; i < 4; i++)
+		for (size_t value = 0; value < 2; value++)
+			if (!strcasecmp(text, words[value][i])) {
+				*on = value;
+				return true;
+			}
+	return false;
+}
+
+static bool parse_check_word(const char *text, size_t length, struct check_setting *check)
+{
+	static const char seed[] = "seed=";
+	char number[24];
+
+	if (is_word(text, length, "races"))
+		return check->races = true;
+	if (is_word(text, length, "strict"))
+		return check->strict = true;
+	if (length <= strlen(seed) || strncmp(text, seed, strlen(seed)) || length - strlen(seed) >= sizeof(number))
+		return false;
+	memcpy(number, text + strlen(seed), length - strlen(seed));
+	number[length - strlen(seed)] = '\0';
+	return check->has_seed = parse_whole(number, &check->seed);
+}
+
+bool parse_check(const char *text, struct check_setting *check)
+{
+	struct check_setting read = { .on = true };
+	size_t length;
+
+	if (parse_on_off(text, &read.on)) {
+		*check = read;
+		return true;
+	}
+	for (;; text += length + 1) {
+		length = strcspn(text, ",");
+		if (!parse_check_word(text, length, &read))
+			return false;
+		if (!text[length])
+			break;
+	}
+	if (!read.races)
+		return false;
+	*check = read;
+	return true;
+}

@@ -29,6 +29,18 @@ bool parse_rate(const char *text, uint32_t *billionths);
 /* A whole number and its unit, us, ms or s: up to an hour. */
 bool parse_time(const char *text, uint64_t *ns);
 
+/* --- FI_EMU_CHECK: on or off, or "races" and more words with commas between. False, and nothing is written, if it is neither. */
+
+struct check_setting {
+	bool on;
+	bool races;  /* looks for races, too; */
+	bool strict; /* memory that is polled is one */
+	bool has_seed;
+	uint64_t seed;
+};
+
+bool parse_check(const char *text, struct check_setting *check);
+
 /* --- Files that settings name. Such a file is a regular one: a pipe would let the program wait, and a device has no end. A
  * reader bounds what it takes all the same. --- */
 

@@ -4,9 +4,11 @@
 
 #include <assert.h>
 #include <string.h>
+#include <time.h>
 
 #include "emu/net/thread/net.h"
 #include "emu/nic/memory/guard.h"
+#include "emu/process/check/check.h"
 #include "emu/process/ctl/ctl_commands.h"
 #include "emu/process/faults/fault_calls.h"
 #include "emu/process/faults/fault_file.h"
@@ -28,6 +30,17 @@ static void log_line(enum nic_log level, const char *text)
 	process_front.log((enum process_level)level, PROCESS_DEVICE, text);
 }
 
+/* Without a seed it is drawn: each finding tells it. */
+static const struct race_ops *look_for_races(const struct check_setting *check)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (check->races)
+		check_races_start(check->has_seed ? check->seed : (uint64_t)now.tv_nsec, check->strict);
+	return check_races();
+}
+
 static int read_plan(const struct process_settings *settings, struct fault_plan *plan, struct net_config *config)
 {
 	int err;
@@ -46,6 +59,17 @@ static int read_plan(const struct process_settings *settings, struct fault_plan 
 	config->nic.fault = plan;
 	config->slow_ns = fault_thread(plan);
 	return 0;
+}
+
+static int guard_begin(void)
+{
+	int err = guard_install();
+
+	if (err)
+		log_warn(PROCESS_START,
+			 "missing memory would kill this process: no handler for faults can be installed here, and the kernel "
+			 "copies neither by process_vm_writev(2) nor by a pipe. Let the sandbox allow one of them");
+	return err;
 }
 
 int nic_start(const struct process_settings *settings, const struct nic_start *start, struct nic **nic)
@@ -78,18 +102,16 @@ int nic_start(const struct process_settings *settings, const struct nic_start *s
 		.ctl = { .folder = ctl_folder(settings->ctl, folder), .ops = &ctl_answers },
 	};
 	int err = read_plan(settings, &plan, &config);
+
 	struct secret_bytes secret;
 
 	ctl_process_note(start->personality, settings->manual);
 	if (err)
 		return err;
-	err = guard_install();
-	if (err) {
-		log_warn(PROCESS_START,
-			 "missing memory would kill this process: no handler for faults can be installed here, and the kernel "
-			 "copies neither by process_vm_writev(2) nor by a pipe. Let the sandbox allow one of them");
+	err = guard_begin();
+	if (err)
 		return err;
-	}
+	config.nic.races = look_for_races(&settings->check);
 	if (settings->secret_file) {
 		err = secret_read(settings->secret_file, &secret);
 		if (err)

@@ -52,9 +52,10 @@ const struct setting settings_known[] = {
 	{ "order", SETTING_TEXT,
 	  "What the NIC makes of an order that the program does not ask for: strong (default: all is done as posted), rc (writes "
 	  "are seen late and in pieces, as a queue pair of InfiniBand may have them) or weak (ops pass each other, too)" },
-	{ "check", SETTING_FLAG,
+	{ "check", SETTING_TEXT,
 	  "Checked mode: reports what hardware punishes later and silently, such as a buffer that is changed while it is being "
-	  "sent, and objects that are never closed; costs speed (default: no)" },
+	  "sent, and objects that are never closed; costs speed (default: no). races: looks for races, too, by answers and posts "
+	  "that wait for a while, which seed=N draws; races,strict: memory that is polled is one" },
 	{ "unexpected_bytes", SETTING_TEXT,
 	  "Payload of unexpected messages kept at an endpoint; past it they are pulled when matched (default 64 MiB)" },
 	{ "report", SETTING_TEXT,
@@ -227,12 +228,23 @@ static int read_ctl(const char **folder)
 	return 0;
 }
 
+static int read_check(struct check_setting *check)
+{
+	const char *value = process_front.setting("check");
+
+	*check = (struct check_setting){ .on = false };
+	if (!value || parse_check(value, check))
+		return 0;
+	return setting_wrong("check", "\"%.64s\" is neither 0 nor 1 (no, yes) nor races, with ,strict or ,seed=N behind it", value);
+}
+
 static void switch_reports(const struct process_settings *settings, const char *personality)
 {
 	const char *folder = process_front.setting("report");
 
 	if (folder)
-		report_switch(&(struct report_start){ .folder = folder, .personality = personality, .checked = settings->check });
+		report_switch(
+			&(struct report_start){ .folder = folder, .personality = personality, .checked = settings->check.on });
 }
 
 int process_settings_read(struct process_settings *settings, const char *personality)
@@ -245,13 +257,12 @@ int process_settings_read(struct process_settings *settings, const char *persona
 	size_t order = ORDER_STRONG, local = 0, progress = 0, digest = 0; /* the first words are the defaults */
 	const char *iface = process_front.setting("iface");
 
-	settings->check = false;
 	settings->unexpected_bytes = 0;
 	if (setting_word("progress", progress_words, &progress) || setting_word("local", local_words, &local) ||
 	    setting_word("order", order_words, &order) || setting_word("digest", digest_words, &digest) || read_retry(settings) ||
 	    read_ports(&settings->bound) || read_advertise(&settings->bound) ||
 	    setting_number("unexpected_bytes", 1, UINT64_MAX, &settings->unexpected_bytes) || read_dgram(settings) ||
-	    read_trace(settings) || setting_flag("check", &settings->check) || read_secret_file(&settings->secret_file) ||
+	    read_trace(settings) || read_check(&settings->check) || read_secret_file(&settings->secret_file) ||
 	    read_fault(&settings->fault) || read_ctl(&settings->ctl))
 		return -EINVAL;
 	settings->iface = iface && *iface ? iface : NULL;

@@ -31,7 +31,7 @@ static int settings_check(void)
 	struct process_settings settings;
 	int err = -read_settings(&settings);
 
-	if (!err && settings.check)
+	if (!err && settings.check.on)
 		err = check_start();
 	if (!err)
 		err = fault_calls_begin(settings.fault);

@@ -150,6 +150,12 @@ const struct check_front check_front = {
 		[CHECK_VECTOR] = "Give each byte a place of its own.",
 		[CHECK_UNMAPPED] = "Unmap or free memory when its requests have completed and its regions are deregistered.",
 		[CHECK_CQ_OVERRUN] = "Make it for all requests that may be posted and not polled, of all its queue pairs.",
+		[CHECK_RACE_OPERATIONS] = ("Poll the first one's completion before the second one is posted, if need be by a "
+					   "message of the peer's; of one queue pair, fence the second one (IBV_SEND_FENCE)."),
+		[CHECK_RACE_LOAD] = "Poll the completion first, or, at the target, that of a message or of immediate data.",
+		[CHECK_RACE_STORE] = "Poll the completion first, or, at the target, that of a message or of immediate data.",
+		[CHECK_POLLED] = "No page promises that the last bytes come last: let a message or immediate data tell.",
+		[CHECK_POLLED_STRICT] = "No page promises that the last bytes come last: let a message or immediate data tell.",
 		[CHECK_REGION_OPEN] = "Call ibv_dereg_mr when peers have ended their accesses.",
 		[CHECK_NO_HEADER_ROOM] = "Give each receive 40 bytes more than the message: the GRH comes first.",
 		[CHECK_BOTH_WAIT] = "Move the side that sends first to RTS (ibv_modify_qp with IBV_QPS_RTS).",
