@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* check_race.c - races: accesses to the same bytes of which one changes them, open at one time.
+ *
+ * While a peer's access is open, its initiator cannot know that it was executed (emu/nic/ops/races.h). So what another one does to
+ * its bytes meanwhile is ordered by nothing, however the programs meant to order it. The answers are held back for a while, drawn
+ * from the seed, as they may take it on any network; own operations wait likewise before they leave.
+ *
+ * Thread: holder of the driver role, where nothing else is said. `accesses` and all that hangs on it belong to it. */
+#include "emu/process/check/check.h"
+
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "emu/nic/base/op_kind.h"
+#include "emu/nic/ops/races.h"
+#include "emu/process/log/log.h"
+#include "emu/process/races/page_watch.h"
+
+enum { PEER = 64, HOLDS = 8, SESSIONS = 64, POLLED = 8 };
+
+#define HOLD_LEAST_NS UINT64_C(50000) /* holds are drawn by the order of their length: up to 2^HOLDS times so long */
+#define CREDIT_FIRST UINT64_C(500000000)
+#define CREDIT_MOST UINT64_C(2000000000)
+
+struct race_who {
+	const void *session;
+	uint64_t key;
+	uint32_t element; /* of an atomic, in bytes; else 0 */
+	uint8_t op;
+	bool changes;
+	char peer[PEER];
+};
+
+struct race_span {
+	struct interval range;
+	struct race_open *open;
+};
+
+struct race_open {
+	struct check_owned owned; /* first */
+	struct race_who who;
+	uint64_t serial;
+	bool in_order; /* of its session */
+	bool pinned;
+	uintptr_t end; /* of its last byte */
+	size_t spans;
+	struct race_span span[LIMIT_IOV];
+	/* An earlier one of its session has stored something there, and nothing orders the two: is it the same? */
+	struct race_who before;
+	struct iovec both; /* no length: there is none */
+	uint64_t stored;
+};
+
+static struct interval_tree accesses;
+static bool on, strict;
+static uint64_t seed, draws;
+static struct {
+	uint64_t left_ns, seen_ns, until_ns; /* until_ns: something is held back until then */
+} credit = { .left_ns = CREDIT_FIRST };
+
+/* --- how long --- */
+
+static uint64_t race_mix(uint64_t bits)
+{
+	bits = (bits ^ bits >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	bits = (bits ^ bits >> 27) * UINT64_C(0x94d049bb133111eb);
+	return bits ^ bits >> 31;
+}
+
+/* A number for a pair of accesses: findings of one are told once. Not 0. */
+static uint64_t pair_place(const void *session, const void *other, uint64_t key, uint64_t kinds)
+{
+	return race_mix(race_mix((uintptr_t)session ^ (uintptr_t)other) + race_mix(key + kinds)) | 1;
+}
+
+static uint64_t draw(void)
+{
+	return race_mix(draws += UINT64_C(0x9e3779b97f4a7c15));
+}
+
+/* How many processes hold back, as far as this one knows. */
+static uint64_t processes(const void *session)
+{
+	static const void *seen[SESSIONS];
+	static uint64_t count;
+	size_t at = 0;
+
+	while (at < count && seen[at] != session)
+		at++;
+	if (session && at == count && count < SESSIONS)
+		seen[count++] = session;
+	return count + 1;
+}
+
+/* Where each process waits for the next one, they hold back four fifths of the time together: then all takes five times as long as
+ * it would. 0: this one has held back enough so far. */
+static uint64_t hold_for(const void *session, uint64_t now_ns)
+{
+	uint64_t drawn = draw(), least = HOLD_LEAST_NS << drawn % HOLDS, until_ns = now_ns + least + (drawn >> 8) % least;
+	uint64_t from_ns = now_ns > credit.until_ns ? now_ns : credit.until_ns;
+	uint64_t more_ns = until_ns > from_ns ? until_ns - from_ns : 0;
+
+	if (credit.seen_ns)
+		credit.left_ns += (now_ns - credit.seen_ns) * 4 / 5 / processes(session);
+	if (credit.left_ns > CREDIT_MOST)
+		credit.left_ns = CREDIT_MOST;
+	credit.seen_ns = now_ns;
+	if (more_ns > credit.left_ns)
+		return 0;
+	credit.left_ns -= more_ns;
+	credit.until_ns += until_ns > credit.until_ns ? until_ns - credit.until_ns : 0;
+	return until_ns - now_ns;
+}
+
+/* --- what conflicts --- */
+
+static const char *what_word(const struct race_who *who)
+{
+	if (who->op == OP_ATOMIC)
+		return who->changes ? "atomic" : "atomic read";
+	return who->op == OP_READ ? "read" : "write";
+}
+
+/* Of one session: is the later one executed after the earlier? A write that must wait for a read does so before it leaves. An
+ * atomic waits for writes if it is ordered as a read or as a write. */
+static bool is_ordered(const struct race_who *first, const struct race_access *later)
+{
+	if (first->session != later->session || !first->changes)
+		return false;
+	if (later->op == OP_ATOMIC)
+		return later->waw || later->raw;
+	return later->changes ? later->waw : later->raw;
+}
+
+static bool conflict(const struct race_who *first, const struct race_access *later)
+{
+	if (!first->changes && !later->changes)
+		return false;
+	if (first->element && first->element == later->element)
+		return false;
+	return !is_ordered(first, later);
+}
+
+static void tell_two(const struct race_who *first, const struct race_who *later, const struct iovec *both)
+{
+	struct check_finding finding = { .cause = CHECK_RACE_OPERATIONS,
+					 .place = pair_place(first->session, later->session, first->key, first->op + later->op) };
+
+	if (first->session == later->session)
+		check_tell(&finding,
+			   "a remote %s and a remote %s by %s access the same %zu B at %p, key %#" PRIx64
+			   ", before the first was answered, and no order between them was asked for (seed=%" PRIu64 ")",
+			   what_word(first), what_word(later), later->peer, both->iov_len, both->iov_base, later->key, seed);
+	else
+		check_tell(&finding,
+			   "a remote %s by %s and a remote %s by %s access the same %zu B at %p, key %#" PRIx64
+			   ", before the first was answered: nothing orders them (seed=%" PRIu64 ")",
+			   what_word(first), first->peer, what_word(later), later->peer, both->iov_len, both->iov_base, later->key,
+			   seed);
+}
+
+/* --- accesses of the CPU --- */
+
+/* Watches that may be begun: so many a second, and at most so many at once. */
+enum { WATCHES_PER_S = 4000 };
+
+static atomic_uint_fast64_t known[SESSIONS]; /* by session: the program knows of accesses up to this one */
+
+static atomic_uint_fast64_t *known_of(const struct race_open *open)
+{
+	return &known[race_mix((uintptr_t)open->who.session) % SESSIONS];
+}
+
+static bool may_watch(void)
+{
+	static atomic_uint_fast64_t next_ns; /* when the last watch was begun, if all were begun evenly */
+	const uint64_t each_ns = 1000000000 / WATCHES_PER_S;
+	uint64_t now_ns, next = atomic_load(&next_ns), from_ns;
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+	from_ns = next + WATCHES_PER_S * each_ns > now_ns ? next : now_ns - WATCHES_PER_S * each_ns;
+	if (from_ns + each_ns > now_ns)
+		return false;
+	atomic_compare_exchange_strong(&next_ns, &next, from_ns + each_ns); /* lost to another thread: one more, for once */
+	return true;
+}
+
+void check_owned_begin(struct check_owned *owned, const struct iovec *iov, size_t count, bool stores_alone)
+{
+	if (may_watch())
+		atomic_store(&owned->watch, page_watch_begin(iov, count, stores_alone ? PAGE_WATCH_STORES : PAGE_WATCH_ALL, owned));
+}
+
+void check_owned_end(struct check_owned *owned)
+{
+	page_watch_end(atomic_exchange(&owned->watch, NULL));
+}
+
+static void own_runs(struct race_open *open)
+{
+	struct iovec runs[LIMIT_IOV];
+
+	for (size_t i = 0; i < open->spans; i++) {
+		const struct interval *range = &open->span[i].range;
+
+		runs[i] = (struct iovec){ (void *)(uintptr_t)range->first, range->last - range->first + 1 };
+	}
+	check_owned_begin(&open->owned, runs, open->spans, !open->who.changes);
+}
+
+static void tell_access_to_post(const struct check_post *post, uintptr_t address, bool store, const struct call_stack *stack)
+{
+	check_tell(&(struct check_finding){ .cause = store ? CHECK_RACE_STORE : CHECK_RACE_LOAD,
+					    .call = post->call,
+					    .posted = &post->posted,
+					    .at = stack },
+		   "%s: its buffer is %s at %#" PRIxPTR " by the program before it has completed (seed=%" PRIu64 ")", post->call,
+		   store ? "written to" : "read", address, seed);
+}
+
+static void tell_access_to_place(const struct race_open *open, uintptr_t address, bool store, const struct call_stack *stack)
+{
+	check_tell(&(struct check_finding){ .cause = store ? CHECK_RACE_STORE : CHECK_RACE_LOAD, .at = stack },
+		   "memory under key %#" PRIx64 " is %s at %#" PRIxPTR
+		   " by the program while a remote %s by %s accesses it, of whose "
+		   "end nothing has told yet (seed=%" PRIu64 ")",
+		   open->who.key, store ? "written to" : "read", address, what_word(&open->who), open->who.peer, seed);
+}
+
+/* It looks for the last bytes of a write: then it knows of all that was executed before, if its session keeps the order. */
+static void tell_polled(const struct race_open *open, uintptr_t address, const struct call_stack *stack)
+{
+	if (open->in_order && atomic_load(known_of(open)) < open->serial)
+		atomic_store(known_of(open), open->serial);
+	check_tell(&(struct check_finding){ .cause = strict ? CHECK_POLLED_STRICT : CHECK_POLLED, .at = stack },
+		   "memory under key %#" PRIx64 " is read at %#" PRIxPTR
+		   ", the end of a remote write by %s, of which nothing has told "
+		   "yet: the program polls for it (seed=%" PRIu64 ")",
+		   open->who.key, address, open->who.peer, seed);
+}
+
+/* In the handler of a fault. */
+static void accessed(void *arg, uintptr_t address, bool store, const struct call_stack *stack)
+{
+	const struct check_owned *owned = arg;
+	const struct race_open *open = arg;
+
+	if (owned->of_post)
+		tell_access_to_post((const struct check_post *)((const char *)arg - offsetof(struct check_post, owned)), address,
+				    store, stack);
+	else if (!store && open->who.changes && open->end - address <= POLLED)
+		tell_polled(open, address, stack);
+	else if (atomic_load(known_of(open)) < open->serial)
+		tell_access_to_place(open, address, store, stack);
+}
+
+static bool inside_check(void)
+{
+	return check_inside;
+}
+
+static const struct page_watch_ops page_ops = { .accessed = accessed, .inside = inside_check };
+
+/* --- accesses of peers --- */
+
+static uint64_t serial; /* of those that were open */
+
+/* An access that comes, and what is open there. */
+struct arrival {
+	const struct race_access *access;
+	const struct race_who *who;
+	const struct iovec *run;
+	struct race_who before; /* see struct race_open */
+	struct iovec both;
+	bool told;
+};
+
+static struct iovec common_bytes(const struct iovec *run, const struct interval *range)
+{
+	uint64_t first = (uintptr_t)run->iov_base, last = first + run->iov_len - 1;
+
+	first = first < range->first ? range->first : first;
+	last = last > range->last ? range->last : last;
+	return (struct iovec){ (void *)(uintptr_t)first, last - first + 1 };
+}
+
+static int arrival_meets(struct interval *range, void *arg)
+{
+	const struct race_open *open = ((struct race_span *)range)->open;
+	struct arrival *arrival = arg;
+	struct iovec both = common_bytes(arrival->run, range);
+
+	if (!conflict(&open->who, arrival->access))
+		return 0;
+	if (open->who.session != arrival->who->session || !open->who.changes || !arrival->who->changes) {
+		tell_two(&open->who, arrival->who, &both);
+		arrival->told = true;
+		return 1;
+	}
+	arrival->before = open->who;
+	arrival->both = both;
+	return 0;
+}
+
+static void arrival_look(struct arrival *arrival)
+{
+	for (size_t i = 0; i < arrival->access->count && !arrival->told; i++) {
+		uint64_t first = (uintptr_t)arrival->access->run[i].iov_base;
+
+		arrival->run = &arrival->access->run[i];
+		if (arrival->run->iov_len)
+			interval_tree_find(&accesses, first, first + arrival->run->iov_len - 1, arrival_meets, arrival);
+	}
+}
+
+static void tell_local(const struct race_who *who, const struct check_met *met)
+{
+	check_tell(
+		&(struct check_finding){ .cause = CHECK_RACE_OPERATIONS,
+					 .call = met->call,
+					 .posted = &met->posted,
+					 .place = pair_place(who->session, NULL, who->key, call_stack_place(&met->posted)) },
+		met->source
+			? "%s: a remote %s by %s, key %#" PRIx64
+			  ", changes %zu B of its buffer at %p, of which nothing has left yet: nothing orders them (seed=%" PRIu64
+			  ")"
+			: "%s: a remote %s by %s, key %#" PRIx64
+			  ", accesses %zu B of its buffer at %p, which a read of this process fills: nothing orders "
+			  "them (seed=%" PRIu64 ")",
+		met->call, what_word(who), who->peer, who->key, met->both.iov_len, met->both.iov_base, seed);
+}
+
+static struct race_open *race_open_new(const struct arrival *arrival, bool open)
+{
+	struct race_open *new = calloc(1, sizeof(*new));
+
+	if (!new)
+		return NULL;
+	new->who = *arrival->who;
+	new->serial = ++serial;
+	new->in_order = arrival->access->waw;
+	new->pinned = arrival->access->pinned;
+	for (size_t i = 0; open && i < arrival->access->count; i++) {
+		uint64_t first = (uintptr_t)arrival->access->run[i].iov_base;
+		struct race_span *span = &new->span[new->spans];
+
+		if (!arrival->access->run[i].iov_len)
+			continue;
+		*span = (struct race_span){ { .first = first, .last = first + arrival->access->run[i].iov_len - 1 }, new };
+		interval_tree_add(&accesses, &span->range);
+		new->spans++;
+		new->end = span->range.last + 1;
+	}
+	if (!arrival->told && arrival->both.iov_len && check_digest(&arrival->both, 1, &new->stored)) {
+		new->before = arrival->before;
+		new->both = arrival->both;
+	}
+	return new;
+}
+
+static void *race_arrived(const struct race_access *access, uint64_t *hold_ns)
+{
+	struct race_who who = { .session = access->session,
+				.key = access->key,
+				.element = access->element,
+				.op = access->op,
+				.changes = access->changes };
+	struct arrival arrival = { .access = access, .who = &who };
+	struct check_met met;
+
+	snprintf(who.peer, sizeof(who.peer), "%s", access->peer);
+	arrival_look(&arrival);
+	if (!arrival.told && check_posts_met(access->run, access->count, access->changes, access->now_ns, &met))
+		tell_local(&who, &met);
+	*hold_ns = access->tells ? 0 : hold_for(access->session, access->now_ns);
+	return *hold_ns || arrival.both.iov_len ? race_open_new(&arrival, *hold_ns) : NULL;
+}
+
+static void race_executed(void *opened)
+{
+	struct race_open *open = opened;
+	uint64_t now;
+
+	if (open->both.iov_len && check_digest(&open->both, 1, &now) && now != open->stored)
+		tell_two(&open->before, &open->who, &open->both);
+	open->both.iov_len = 0;
+	if (open->spans && !open->pinned)
+		own_runs(open);
+}
+
+static void race_closed(void *opened)
+{
+	struct race_open *open = opened;
+
+	check_owned_end(&open->owned);
+	while (open->spans)
+		interval_tree_remove(&accesses, &open->span[--open->spans].range);
+	free(open);
+}
+
+static uint64_t race_leaves(void *watch, uint64_t now_ns)
+{
+	uint64_t hold_ns = hold_for(NULL, now_ns);
+
+	if (watch)
+		check_post_leaves(watch, now_ns + hold_ns);
+	return hold_ns;
+}
+
+static void race_unfenced(void *read, void *later)
+{
+	const struct check_post *first = read, *second = later;
+
+	check_tell(&(struct check_finding){ .cause = CHECK_RACE_OPERATIONS,
+					    .call = second->call,
+					    .posted = &first->posted,
+					    .at = &second->posted },
+		   "%s: changes bytes at the peer that %s reads, which has not completed, and has no fence: hardware "
+		   "need not read first",
+		   second->call, first->call);
+}
+
+static const struct race_ops race_ops = {
+	.arrived = race_arrived,
+	.executed = race_executed,
+	.closed = race_closed,
+	.leaves = race_leaves,
+	.unfenced = race_unfenced,
+};
+
+const struct race_ops *check_races(void)
+{
+	return on ? &race_ops : NULL;
+}
+
+void check_races_start(uint64_t from, bool polling_too)
+{
+	const char *why;
+
+	if (on)
+		return;
+	seed = draws = from;
+	strict = polling_too;
+	on = true;
+	why = page_watch_start(&page_ops);
+	if (why)
+		log_warn(PROCESS_ITSELF,
+			 "accesses of the CPU to memory of operations are not looked at here, races among operations are: %s", why);
+}
+
+void check_races_forked(void)
+{
+	if (on)
+		page_watch_forked();
+	accesses = (struct interval_tree){ 0 };
+}
