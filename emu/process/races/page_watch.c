@@ -63,8 +63,6 @@ static void reset(void) UNCHECKED
 	free_watches = 1;
 }
 
-static bool fault(const siginfo_t *info, void *context, bool guarded);
-
 static bool tsan_is_there(void)
 {
 #if TSAN_BUILD
@@ -72,28 +70,6 @@ static bool tsan_is_there(void)
 #else
 	return __tsan_release;
 #endif
-}
-
-const char *page_watch_start(const struct page_watch_ops *with)
-{
-	const char *why;
-
-	if (tsan_is_there())
-		return "the program runs under the thread sanitizer";
-	if (atomic_load(&started))
-		return NULL;
-	if (!watched_threads_possible())
-		return "this kernel cannot trap system calls (PR_SET_SYSCALL_USER_DISPATCH)";
-	reset();
-	ops = with;
-	memory_map_start();
-	if (!system_calls_start())
-		return "this kernel does not let the handler of trapped system calls be put in place";
-	guard_ask_first(fault);
-	spawn_tell(page_watch_exempt);
-	why = watched_threads_start();
-	atomic_store(&started, !why);
-	return why;
 }
 
 const char *page_watch_ended_why(void)
@@ -256,6 +232,56 @@ static bool fault(const siginfo_t *info, void *context, bool guarded)
 	return landing;
 }
 
+/* A fault before all others: the dynamic loader binds what the handlers call, as it can not where its own data is watched. */
+static void rehearse(void)
+{
+	volatile unsigned char *page = mmap(NULL, WATCHED_PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct watched_node *node;
+	struct call_stack stack;
+	sigjmp_buf land;
+	exempt_mask mask;
+
+	call_stack_take_interrupted(&stack, 0, true);
+	if (!sigsetjmp(land, 0))
+		siglongjmp(land, 1);
+	if (page == MAP_FAILED || !system_calls_handlers_stand())
+		return;
+	mask = watched_take();
+	node = watched_add((uintptr_t)page, PROT_READ | PROT_WRITE, 0);
+	watched_protect((uintptr_t)page, WATCHED_PAGE, PROT_NONE);
+	watched_let_go(mask);
+	*page = 1;
+	mask = watched_take();
+	watched_remove((uint16_t)(node - watched.node));
+	watched_let_go(mask);
+	munmap((void *)page, WATCHED_PAGE);
+	atomic_store(&counts.neighbours, 0);
+}
+
+const char *page_watch_start(const struct page_watch_ops *with)
+{
+	const char *why;
+
+	if (tsan_is_there())
+		return "the program runs under the thread sanitizer";
+	if (atomic_load(&started))
+		return NULL;
+	if (!watched_threads_possible())
+		return "this kernel cannot trap system calls (PR_SET_SYSCALL_USER_DISPATCH)";
+	reset();
+	ops = with;
+	memory_map_start();
+	if (!system_calls_start())
+		return "this kernel does not let the handler of trapped system calls be put in place";
+	guard_ask_first(fault);
+	spawn_tell(page_watch_exempt);
+	why = watched_threads_start();
+	if (!why)
+		rehearse();
+	atomic_store(&started, !why);
+	return why;
+}
+
 /* --- watches --- */
 
 /* Pages that are protected by one call. */
@@ -373,6 +399,7 @@ static struct page_watch *watch_try(const struct iovec *iov, size_t count_of, en
 	watch = watch_new(iov, count_of, kind, arg);
 	if (!watch)
 		return NULL;
+	*why = &counts.busy; /* its pages are lifted as long as others watch them */
 	for (uint8_t i = 0; i < watch->count; i++)
 		range_add(watch, &watch->range[i], &run, why);
 	run_protect(&run);

@@ -56,7 +56,7 @@ struct page_watch_counts {
 	uint64_t refused_threads; /* a thread does not trap its calls yet */
 	uint64_t refused_full;    /* too many watches or pages */
 	uint64_t refused_memory;  /* stacks, device memory, memory that is not there or not writable, bytes of this library */
-	uint64_t refused_busy;    /* a system call is using the pages */
+	uint64_t refused_busy;    /* a system call uses the pages, or another watch had them lifted */
 	uint64_t refused_handler; /* the program's fault handler stands before ours */
 };
 

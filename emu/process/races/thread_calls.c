@@ -36,7 +36,8 @@ static bool storage_is_a_thread(uintptr_t storage)
 }
 
 /* Below the child's stack, which is there: where it goes on, and as whom. */
-__attribute__((no_sanitize("address"))) static void leave_for_child(const struct trap *trap, uintptr_t stack, struct watched_thread *thread)
+__attribute__((no_sanitize("address"))) static void leave_for_child(const struct trap *trap, uintptr_t stack,
+								    struct watched_thread *thread)
 {
 	uintptr_t *words = (uintptr_t *)stack; /* NOLINT(performance-no-int-to-ptr): the program's */
 

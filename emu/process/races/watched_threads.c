@@ -262,7 +262,7 @@ bool watched_thread_answer(const siginfo_t *info, void *context)
 	return true;
 }
 
-static void ask(struct watched_thread *thread, int id)
+static void thread_ask(struct watched_thread *thread, int id)
 {
 	int process = (int)exempt_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
 	siginfo_t question = { .si_signo = SIGSYS, .si_code = SI_QUEUE };
@@ -300,7 +300,7 @@ static bool thread_traps(int id)
 	if (!thread)
 		thread = thread_of(id); /* born meanwhile */
 	if (thread && atomic_load(&thread->state) == THREAD_OPEN)
-		ask(thread, id);
+		thread_ask(thread, id);
 	if (thread)
 		return atomic_load(&thread->state) >= THREAD_TRAPS;
 	thread = watched_thread_new();
@@ -308,7 +308,7 @@ static bool thread_traps(int id)
 		return false;
 	atomic_store(&thread->id, id);
 	atomic_store(&thread->selector, SYSCALL_DISPATCH_FILTER_ALLOW);
-	ask(thread, id);
+	thread_ask(thread, id);
 	return false;
 }
 
@@ -453,7 +453,8 @@ enum watched_use watched_threads_use(uintptr_t page, uintptr_t mapping_start, ui
 
 		if (atomic_load(&thread->state) == THREAD_NONE)
 			continue;
-		if (thread_has_stack(thread, page, mapping_start, mapping_end) ||
+		if (page - thread->own_alternate < WATCHED_HANDLER_STACK ||
+		    thread_has_stack(thread, page, mapping_start, mapping_end) ||
 		    page + WATCHED_PAGE + storage_size - atomic_load(&thread->control) - 1 <
 			    WATCHED_PAGE + storage_size + CONTROL_SIZE - 1 ||
 		    page - alternate < atomic_load(&thread->alternate_length) + WATCHED_PAGE)
