@@ -99,15 +99,20 @@ static void ticket(unsigned round)
 	kit_sent(1);
 }
 
-/* --- a ring: slots are written with CQ data, and come back as credits. Racy: the producer does not wait for them. --- */
+/* --- a ring: slots are written, of which CQ data tell, or a message (how: 1), and come back as credits. Racy: the producer does not
+ * wait for them. --- */
 
 static void ring_produce(void)
 {
 	for (int i = 0; i < MESSAGES; i++) {
 		if (i >= SLOTS && !racy())
 			kit_came(1);
-		kit_put(HOME, SOURCE + (i % SLOTS) * KIT_SLOT, DATA + (i % SLOTS) * SIZE, SIZE, FI_REMOTE_CQ_DATA);
+		kit_put(HOME, SOURCE + (i % SLOTS) * KIT_SLOT, DATA + (i % SLOTS) * SIZE, SIZE,
+			race_this->how ? 0 : FI_REMOTE_CQ_DATA);
 		kit_sent(1);
+		if (race_this->how)
+			kit_send(HOME, SOURCE + KIT_PAGE, WORD, 0);
+		kit_sent(race_this->how);
 	}
 	kit_came(racy() ? MESSAGES : SLOTS);
 }
@@ -118,8 +123,8 @@ static void ring_consume(void)
 		uint8_t *slot = kit_area + DATA + (i % SLOTS) * SIZE;
 
 		kit_came(1);
-		race_store(slot, race_load(slot) + 1);
 		race_compute();
+		race_store(slot, race_load(slot) + 1);
 		kit_send(FIRST, SOURCE, WORD, 0);
 		kit_sent(1);
 	}
@@ -128,15 +133,13 @@ static void ring_consume(void)
 static void ring(unsigned round)
 {
 	(void)round;
-	if (race_self == HOME) {
-		race_hear(FIRST);
-		ring_consume();
-		return;
-	}
-	for (int i = 0; i < MESSAGES; i++)
+	for (int i = 0; i < MESSAGES && (race_self == FIRST || race_this->how); i++)
 		kit_receive(INBOX + i * WORD, WORD);
-	race_tell(HOME);
-	ring_produce();
+	race_meet();
+	if (race_self == HOME)
+		ring_consume();
+	else
+		ring_produce();
 }
 
 /* --- remote calls: the home side answers --- */
@@ -288,7 +291,9 @@ static const struct race_case cases[] = {
 	TWIN("tickets", "atomic-mixed", 3, ticket),
 	RACE("tickets-by-reads", "three-processes", OP_OP, 3, ticket),
 	TWIN("ring-with-credits", "target-store", 2, ring),
-	RACE("ring-without-credits", "target-store", LOADED "|" STORED "|" OP_OP, 2, ring),
+	RACE("ring-without-credits", "target-store", LOADED "|" STORED, 2, ring),
+	TWIN("ring-told-by-messages", "target-store", 2, ring, .how = 1),
+	RACE("ring-told-by-messages-without-credits", "target-store", LOADED "|" STORED, 2, ring, .how = 1),
 	TWIN("call-by-messages", "local-store", 2, call, .how = BY_MESSAGES),
 	TWIN("call-answered-by-write", "target-load", 2, call, .how = BY_WRITES),
 	RACE("call-answered-transmitted", "wrong-level", LOADED, 2, call, .how = BY_WRITES),

@@ -158,8 +158,10 @@ static void free_access(unsigned round)
 		kit_sent(1);
 		return;
 	}
-	race_compute();
-	touch_memory(clash, round);
+	for (int i = 0; i < PARTS; i++) {
+		race_compute();
+		touch_memory(clash, round);
+	}
 }
 
 /* The processor's own atomics are none among those of the NIC. Right: the target goes through the NIC, too. */

@@ -114,32 +114,43 @@ static void writes_of_threads(unsigned round)
 	thread_end(second);
 }
 
-/* --- at the target one waits for CQ data, and another one uses what was written --- */
+/* --- at the target one waits for what tells of a write, and another one uses what was written --- */
+
+enum use { LOADS, STORES, BY_DATA = 2 /* CQ data tell; else a message */ };
 
 static void *use_written(void *arg)
 {
 	(void)arg;
 	if (!racy())
 		sem_wait(&done);
-	race_compute();
-	if (race_this->how)
-		race_store(kit_area + X, 0);
-	else
-		(void)race_load(kit_area + X);
+	for (int i = 0; i < 4; i++) {
+		race_compute();
+		if (race_this->how & STORES)
+			race_store(kit_area + X, 0);
+		else
+			(void)race_load(kit_area + X);
+	}
 	return NULL;
 }
 
 static void written_shared(unsigned round)
 {
+	bool data = race_this->how & BY_DATA;
 	pthread_t user;
 
 	(void)round;
 	if (race_self == INITIATOR) {
 		race_hear(TARGET);
-		kit_put(TARGET, SOURCE, X, SIZE, FI_REMOTE_CQ_DATA);
+		kit_put(TARGET, SOURCE, X, SIZE, data ? FI_REMOTE_CQ_DATA : 0);
+		kit_sent(1);
+		if (data)
+			return;
+		kit_send(TARGET, SOURCE, SIZE, 0);
 		kit_sent(1);
 		return;
 	}
+	if (!data)
+		kit_receive(INBOX, SIZE);
 	user = thread_begin(use_written, NULL);
 	race_tell(INITIATOR);
 	kit_came(1);
@@ -197,10 +208,12 @@ static const struct race_case cases[] = {
 	TWIN("threads-share-source-by-mutex", "threads", 2, source_shared, .want = WANT_TWO),
 	RACE("threads-write-one-place", "threads", "operation-operation", 2, writes_of_threads, .want = WANT_TWO),
 	TWIN("threads-write-own-places", "threads", 2, writes_of_threads, .want = WANT_TWO),
-	RACE("thread-loads-written", "threads", LOADED, 2, written_shared, .how = 0),
-	RACE("thread-stores-written", "threads", STORED, 2, written_shared, .how = 1),
-	TWIN("thread-loads-written-when-told", "threads", 2, written_shared, .how = 0),
-	TWIN("thread-stores-written-when-told", "threads", 2, written_shared, .how = 1),
+	RACE("thread-loads-written", "threads", LOADED, 2, written_shared, .how = LOADS),
+	RACE("thread-stores-written", "threads", STORED, 2, written_shared, .how = STORES),
+	RACE("thread-loads-before-data", "threads", LOADED, 2, written_shared, .how = LOADS | BY_DATA),
+	TWIN("thread-loads-written-when-told", "threads", 2, written_shared, .how = LOADS),
+	TWIN("thread-stores-written-when-told", "threads", 2, written_shared, .how = STORES),
+	TWIN("thread-stores-behind-data", "threads", 2, written_shared, .how = STORES | BY_DATA),
 	RACE("thread-clears-receive", "threads", STORED "|receive-buffer-changed", 2, receive_shared),
 	TWIN("thread-clears-before-receive", "threads", 2, receive_shared),
 };
