@@ -311,6 +311,29 @@ Test(sim_dgram_pairs, states)
 	close_world();
 }
 
+static void overran(void *arg)
+{
+	const struct end *end = arg;
+
+	nic_overran(end->node->nic, end->cq);
+}
+
+/* A queue that has lost a completion ends its queue pair, and none beside it. */
+Test(sim_dgram_pairs, queue_overruns)
+{
+	open_world(6);
+	cq_overrun_at(sides[0].qp.cq, 1);
+	cq_tell_overrun(sides[0].qp.cq, overran, &sides[0].qp);
+	for (int i = 0; i < 3; i++)
+		send_card(0, 4);
+	end_await(world, &sides[0].qp, CM_HALTED);
+	cr_assert_eq(sides[0].qp.cause, REFUSAL_RESOURCE);
+	send_card(1, 4);
+	settle();
+	cr_assert(sides[1].done == 1 && !sides[1].refused && !sides[1].qp.told[CM_HALTED]);
+	close_world();
+}
+
 /* WIRE-96, WIRE-152: whatever comes, nothing is sent, and the receive waits on; it is not taken without the Q_Key. */
 Test(sim_dgram_pairs, strangers)
 {

@@ -65,10 +65,14 @@ Test(verbs_cq_load, no_overrun_when_a_queue_pair_goes)
 	cr_assert_not_null(pair.qp[A]);
 }
 
-/* The first are kept, the next is lost, and told once, and ends the queue pair. What comes after room was made is polled again, and
- * frees all before. */
+/* The first are kept, the next is lost, and told once, and ends the queue pair, but none that has no peer yet. What comes after
+ * room was made is polled again, and frees all before. */
 Test(verbs_cq_load, overrun)
 {
+	struct ibv_qp_init_attr init = {
+		.qp_type = IBV_QPT_RC, .send_cq = pair.cq[A], .recv_cq = pair.cq[A], .cap = { 1, 1, 1, 1, 0 }
+	};
+	struct ibv_qp *idle = ibv_create_qp(pair.verbs.pd, &init);
 	struct ibv_async_event event;
 	struct ibv_wc wc[POSTS];
 
@@ -84,6 +88,8 @@ Test(verbs_cq_load, overrun)
 	cr_assert(event.event_type == IBV_EVENT_QP_FATAL && event.element.qp == pair.qp[A]);
 	ibv_ack_async_event(&event);
 	cr_assert_eq(pair.qp[A]->state, IBV_QPS_ERR);
+	cr_assert_eq(idle->state, IBV_QPS_RESET);
+	cr_assert_eq(ibv_destroy_qp(idle), 0);
 	cr_assert_eq(ibv_poll_cq(pair.cq[A], SMALL, wc), SMALL);
 	for (uint64_t i = 0; i < SMALL; i++)
 		cr_assert(wc[i].wr_id == i && wc[i].status == IBV_WC_SUCCESS);
