@@ -107,7 +107,7 @@ static const struct {
 	{ "[a]\nfault = full\nwait = 1ms\n", ":3: \"wait\" does not go with this fault" },
 	{ "[a]\nfault = full\npeer = ::1\n", ":3: \"peer\" does not go with this fault" },
 	{ "[a]\nfault = hold\n", ":2: [a] lacks \"wait\"" },
-	{ "[a]\nfault = hold\nwait = 1ms\nop = atomic, read\n", ":2: [a] names ops that cannot meet it" },
+	{ "[a]\nfault = hold\nwait = 1ms\nop = atomic, send\n", ":2: [a] names ops that cannot meet it" },
 	{ "[a]\nfault = lose\nop = send, read\n", ":2: [a] names ops that cannot meet it" },
 	{ "[a]\nfault = reorder\nwait = 1s\nop = send\nkey = 1\n", ":2: [a] names ops that cannot meet it" },
 	{ "[a]\nfault = refuse\ncause = message-long\nkey = 1\n", ":2: [a] names a key, and ops that have none" },

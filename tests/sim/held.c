@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* held.c - writes that are executed before their bytes are seen, by a fault plan: what must not be seen before them waits for them
+/* held.c - writes that are executed before their bytes are seen, and READs that look late, by a fault plan: what must not be seen before them waits for them
  * or brings them into their place (WIRE-190, WIRE-191). */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -32,16 +32,21 @@ static struct fault_rule holding(uint64_t wait_ns, uint64_t jitter_ns, uint64_t 
 	};
 }
 
-/* The first rule is for the first write alone. */
-static void stage_open_by(struct stage *stage, uint32_t order, struct fault_rule first, struct fault_rule others)
+/* The first rule is for the first write alone. `counts`: an endpoint has a counter of remote writes. */
+static void stage_open_with(struct stage *stage, uint32_t order, struct fault_rule first, struct fault_rule others, bool counts)
 {
-	struct party_config party = { .order = order };
+	struct party_config party = { .order = order, .unwatched = !counts };
 
 	*stage = (struct stage){ .plan = { .seed = 1, .rules = 2, .rule = { first, others } } };
 	stage->config.fault = &stage->plan;
 	bed_open(&stage->bed, 2160, 2, &stage->config, &party);
 	stage->bed.model->writes_held = true;
 	stage->target = region_open(stage->bed.party[1], PLACES * BYTES, 1, BED_BOTH, false, 0);
+}
+
+static void stage_open_by(struct stage *stage, uint32_t order, struct fault_rule first, struct fault_rule others)
+{
+	stage_open_with(stage, order, first, others, false);
 }
 
 static void stage_open(struct stage *stage, uint32_t order)
@@ -113,6 +118,20 @@ Test(sim_held, told_ones_are_seen_at_once)
 
 		stage_open(&stage, 0);
 		cr_assert(is_seen(&stage, finish(&stage, OP_WRITE, 0, flags[i])), "flags %#x", flags[i]);
+		stage_end(&stage);
+	}
+}
+
+/* As is a write or atomic that the target's counter counts. */
+Test(sim_held, counted_ones_are_seen_at_once)
+{
+	static const enum op_kind kinds[] = { OP_WRITE, OP_ATOMIC };
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		struct stage stage;
+
+		stage_open_with(&stage, 0, holding(LATE, 0, 1), holding(LATE, 0, UINT64_MAX), true);
+		cr_assert(is_seen(&stage, finish(&stage, kinds[i], 0, 0)));
 		stage_end(&stage);
 	}
 }
@@ -230,6 +249,31 @@ Test(sim_held, in_pieces)
 		cr_assert(is_seen(&stage, write));
 	}
 	cr_assert(seen_partly && earlier_last);
+	stage_end(&stage);
+}
+
+/* Its answer comes piece by piece, aligned elements whole, and the READ is not done before. */
+Test(sim_held, a_read_looks_late)
+{
+	struct fault_rule rule = holding(LATE, LATE, UINT64_MAX);
+	struct stage stage;
+	struct job *read;
+	int ticks = 0, partly = 0;
+
+	rule.kinds = 1u << OP_READ;
+	stage_open_by(&stage, 0, rule, rule);
+	cr_assert(is_seen(&stage, finish(&stage, OP_WRITE, 0, 0)));
+	read = bed_post(&stage.bed, OP_READ, stage.target, 0, BYTES, 0);
+	for (; !read->done; ticks++) {
+		int here = 0;
+
+		model_pass(stage.bed.model, LATE / 10);
+		for (int i = 0; i < BYTES / 8; i++)
+			here += !memcmp((uint8_t *)read->iov[0].iov_base + 8 * i, read->bytes + 8 * i, 8);
+		partly += here && here < BYTES / 8;
+		cr_assert(ticks > 8 || !here);
+	}
+	cr_assert(partly && !read->failed);
 	stage_end(&stage);
 }
 

@@ -15,7 +15,7 @@ KINDS = {
     "latency": "requests leave late",
     "reorder": "requests pass one another, where the promised order lets them",
     "completion": "completions come late",
-    "hold": "writes are seen after they are acknowledged, piecewise",
+    "hold": "writes are seen after they are acknowledged, piecewise, and reads look late",
     "rnr": "receivers are not ready at first",
     "cut": "connections break, and are made again",
     "bandwidth": "bytes leave slowly",
@@ -79,7 +79,7 @@ class Rule:
     def kinds(self):
         """The ops that can meet it."""
         if self.kind == "hold":
-            return ("write",)
+            return tuple(op for op in self.ops or OPS if op != "send")
         if self.kind == "rnr":
             return tuple(op for op in self.ops or OPS if op != "read")
         if self.kind == "full":
@@ -218,6 +218,11 @@ def sentence_of(rule):
         return late + "what was posted later, and no order that was asked for holds back, goes before."
     if rule.kind == "completion":
         return f"The completion of {subject[0].lower()}{subject[1:]} is told {how_late(rule)} late."
+    if kinds == ("read",):
+        looks = "looks" if single else "look"
+        return f"{subject} {looks} at the bytes {how_late(rule)} late, piece by piece."
+    if "read" in kinds:
+        return f"{subject} {be} acknowledged {how_late(rule)} before the bytes are seen, or look at them so late, piece by piece."
     return f"{subject} {be} acknowledged {how_late(rule)} before the bytes are seen, piece by piece."
 
 
@@ -236,8 +241,8 @@ def draw_rule(draws, kind):
     if kind in DELAYS + ("call", "cm"):
         rule.wait = draws.between(20 * US, 20 * MS) if draws.below(3) else 0
         rule.jitter = draws.between(20 * US, 20 * MS) if draws.below(2) or not rule.wait else 0
-        if kind in ("latency", "reorder", "completion") and draws.below(2):
-            rule.ops = (draws.one(OPS),)
+        if kind in DELAYS and draws.below(2):
+            rule.ops = (draws.one(OPS if kind != "hold" else OPS[1:]),)
         if kind == "call":
             rule.name = draws.one(VERBS_CALLS)
         if kind == "cm":
@@ -277,7 +282,7 @@ def draw_single(draws, kinds, ops):
         if number < room_for(count):
             break
         number -= room_for(count)
-    possible = [kind for kind in ways if kind in kinds and (kind != "hold" or op in ("write", "atomic"))]
+    possible = [kind for kind in ways if kind in kinds and (kind != "hold" or op != "send")]
     rule = Rule(possible[0])
     rule.ops, rule.first, rule.most, rule.wait = (op,), number + 1, 1, LATE_US
     return rule

@@ -68,7 +68,7 @@ class Shrinker:
         return rule
 
     def fewer_kinds(self, plan, number, rule):
-        if rule.kind not in ("latency", "reorder", "completion", "rnr", "cut", "full") or rule.ops:
+        if rule.kind not in DELAYS + ("rnr", "cut", "full") or rule.ops:
             return rule
         return self.first_of(plan, number, rule, [rule.but(ops=(op,)) for op in rule.kinds()])
 

@@ -22,7 +22,7 @@ enum fault_sort {
 	PLAN_REFUSE, /* a peer's op is refused */
 	PLAN_RNR,    /* a peer's message, or op with CQ data, finds the receiver not ready */
 	PLAN_CUT,    /* the connection breaks that a peer's op came by */
-	PLAN_HOLD,   /* a peer's write is seen later, piece by piece */
+	PLAN_HOLD,   /* a peer's write is seen later, piece by piece; a READ looks so */
 	/* On own ops. */
 	PLAN_LATENCY,    /* leaves later */
 	PLAN_COMPLETION, /* completes later */

@@ -11,6 +11,8 @@
 __attribute__((cold, noinline)) void fault_post(struct session *session, struct op *op);
 /* May it not leave yet? Then the session is looked at again when it may. */
 __attribute__((cold, noinline)) bool fault_waits(struct session *session, const struct op *op);
+/* The session is looked at again then. */
+void fault_set_timer(struct session *session, uint64_t at_ns);
 /* The op has ended, of a group perhaps. */
 __attribute__((cold, noinline)) void fault_ended(struct op *op);
 /* The op has ended: is it to be reported later? Then it is kept, and op_report() called in time. */

@@ -64,7 +64,7 @@ void fault_post(struct session *session, struct op *op)
 		stay(session, op);
 }
 
-static void fault_set_timer(struct session *session, uint64_t at_ns)
+void fault_set_timer(struct session *session, uint64_t at_ns)
 {
 	if (!session->fault_wake_ns || at_ns < session->fault_wake_ns)
 		session->fault_wake_ns = at_ns;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* held.c - a peer's bytes between their execution and their place. */
+/* held.c - a peer's bytes between their execution and their place, and READs that look late. */
 #include "emu/nic/requests/held.h"
 
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/faults/fault_plan.h"
 #include "emu/nic/regions/mr.h"
+#include "emu/nic/requests/fault_ops.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/session.h"
 #include "emu/nic/transport/transport_calls.h"
@@ -115,8 +116,10 @@ void held_before(struct session *session, const struct wire_head *head)
 /* Does anything but a look at its bytes tell that it is done? */
 static bool tells_more(const struct conn *conn, const struct wire_head *head, const struct mr *mr)
 {
+	const struct ep_attr *attr = &conn->session->ep->attr;
+
 	return head->flags & (WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_TAGGED | WIRE_F_SETTLES) || mr->bindings || mr->pin ||
-	       conn->session->ep->attr.caps & EP_REGION_EVENTS;
+	       attr->caps & EP_REGION_EVENTS || (head->op != WIRE_READ && attr->cntr[EP_CNTR_REMOTE_WRITE]);
 }
 
 /* The first segment decides for all. */
@@ -167,6 +170,11 @@ static uint64_t draw_next(uint64_t *draw)
 	return *draw;
 }
 
+static uint64_t hold_wait(struct hold *hold)
+{
+	return hold->wait_ns + (hold->jitter_ns ? draw_next(&hold->draw) % (hold->jitter_ns + 1) : 0);
+}
+
 static bool held_add(struct session *session, const struct place *to, const uint8_t *bytes, uint32_t length, uint64_t at_ns,
 		     const struct access *of)
 {
@@ -210,8 +218,7 @@ static void hold_bytes(struct conn *conn, const struct access *of, struct place 
 	uint32_t piece;
 
 	for (uint32_t at = 0; at < length; at += piece) {
-		uint64_t wait_ns = hold->wait_ns + (hold->jitter_ns ? draw_next(&hold->draw) % (hold->jitter_ns + 1) : 0);
-		uint64_t at_ns = nic_now(conn->nic) + wait_ns;
+		uint64_t at_ns = nic_now(conn->nic) + hold_wait(hold);
 
 		if (at_ns < hold->from_ns)
 			at_ns = hold->from_ns;
@@ -248,4 +255,56 @@ void held_atomic(struct conn *conn, const struct access *ask, const struct mr_pl
 	nic_role(conn->nic);
 	place_set(&to, place->run, place->count);
 	hold_bytes(conn, ask, to, bytes, length);
+}
+
+struct held_read {
+	struct hold hold;
+	uint64_t at_ns;       /* of the piece that is next; those of READs that wait for each other do not add up */
+	uint64_t from, until; /* bytes of the piece that is next; none before the first one */
+	uint8_t shift;        /* of the first byte behind an aligned element; ELEMENT: it has several places, and is one piece */
+};
+
+struct held_read *held_read(struct conn *conn, const struct wire_head *head, const struct mr *mr, const struct mr_place *place)
+{
+	struct fault_peer *fault = conn->session->fault;
+	const struct fault_rule *rule = NULL;
+	struct held_read *looks;
+
+	nic_role(conn->nic);
+	if (conn->in.counts && !tells_more(conn, head, mr))
+		rule = fault_next(fault, PLAN_HOLD, &conn->in.faulted);
+	looks = rule ? calloc(1, sizeof(*looks)) : NULL;
+	if (!looks)
+		return NULL;
+	looks->hold = (struct hold){ .draw = fault_draw(fault, rule, &conn->in.faulted) | 1,
+				     .wait_ns = rule->wait_ns,
+				     .jitter_ns = rule->jitter_ns };
+	looks->at_ns = nic_now(conn->nic);
+	looks->from = UINT64_MAX;
+	looks->shift = place->count == 1 ? (uintptr_t)place->run[0].iov_base % ELEMENT : ELEMENT;
+	return looks;
+}
+
+uint32_t held_read_piece(struct session *session, struct held_read *looks, uint64_t offset, uint32_t most)
+{
+	nic_role(session->ep->nic);
+	if (looks->from != offset) {
+		looks->from = offset;
+		looks->at_ns += hold_wait(&looks->hold);
+		looks->until = UINT64_MAX;
+		if (most && looks->shift < ELEMENT) {
+			uint64_t end = looks->shift + offset + 1 + draw_next(&looks->hold.draw) % most;
+
+			looks->until = ((end + ELEMENT - 1) & ~(uint64_t)(ELEMENT - 1)) - looks->shift;
+		}
+	}
+	return looks->until - offset < most ? (uint32_t)(looks->until - offset) : most;
+}
+
+bool held_read_waits(struct session *session, const struct held_read *looks)
+{
+	if (looks->at_ns <= nic_now(session->ep->nic))
+		return false;
+	fault_set_timer(session, looks->at_ns);
+	return true;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* held.h - writes of peers that are executed, and whose bytes are seen later: what a fault plan holds back (PLAN_HOLD, WIRE-190).
  * Bytes come into their place in pieces, in any order within a write; writes of one session in their order, unless its peer has
- * said that it needs none (WIRE-190).
+ * said that it needs none (WIRE-190). READs look at their bytes late in the same way: answers come in the order of the READs.
  *
  * Owner:  the nic, in one list by time; each session knows whether it has some there. Thread: holder of the driver role. */
 #ifndef EMU_NIC_HELD_H
@@ -30,6 +30,16 @@ void held_end(struct conn *conn, const uint8_t *bytes, uint32_t length);
 bool held_takes_atomic(struct conn *conn, const struct mr *mr);
 /* The elements that it stores. */
 void held_atomic(struct conn *conn, const struct access *ask, const struct mr_place *place, const uint8_t *bytes, uint32_t length);
+
+/* A READ that was granted access to the region comes: does it look at its bytes later, and piece by piece? NULL: at once. To be freed
+ * with free(). */
+struct held_read;
+MUST_USE struct held_read *held_read(struct conn *conn, const struct wire_head *head, const struct mr *mr,
+				     const struct mr_place *place);
+/* How many of the next `most` bytes, which begin at `offset`, are looked at together; and is it too early? Then the session is
+ * looked at again when it is not. */
+uint32_t held_read_piece(struct session *session, struct held_read *looks, uint64_t offset, uint32_t most);
+bool held_read_waits(struct session *session, const struct held_read *looks);
 
 /* A request of the session that has some there comes: what it must not be executed before is seen now (WIRE-190). */
 void held_before(struct session *session, const struct wire_head *head);

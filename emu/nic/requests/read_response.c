@@ -9,6 +9,7 @@
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/srx.h"
 #include "emu/nic/requests/completer.h"
+#include "emu/nic/requests/held.h"
 #include "emu/nic/requests/requester.h"
 #include "emu/nic/transport/payload.h"
 #include "emu/nic/transport/session.h"
@@ -32,15 +33,21 @@ static const char *reply_push(struct session *session, const struct read_respons
 	return NULL;
 }
 
-const char *read_response_add(struct session *session, uint64_t ref, const struct access *ask, bool pinned)
+const char *read_response_add(struct session *session, uint64_t ref, const struct access *ask, bool pinned, struct held_read *looks)
 {
 	bool told = session->ep->attr.caps & EP_REGION_EVENTS && !ask->tagged && ref > session->rsp.read_told;
-	struct read_response response = { .ref = ref, .ask = *ask, .pinned = pinned, .length = ask->length };
+	struct read_response response = { .ref = ref, .ask = *ask, .way = pinned, .length = ask->length };
 	const char *broken;
 
 	nic_role(session->ep->nic);
-	if (session->rsp.reads_open >= LIMIT_READS)
+	if (session->rsp.reads_open >= LIMIT_READS) {
+		free(looks);
 		return "more READs than granted (WIRE-25)";
+	}
+	if (looks) {
+		response.way = READ_LATE;
+		response.looks = looks;
+	}
 	if (told)
 		response.slot = calloc(1, sizeof(*response.slot));
 	broken = told && !response.slot ? conn_no_memory : reply_push(session, &response);
@@ -179,14 +186,30 @@ static bool response_from_message(struct session *session, const struct read_res
 	return false;
 }
 
-static uint32_t response_segment(const struct session *session, const struct read_response *response)
+/* Of READs that are not plain: how much of `most` goes at a time, and the frame; NULL before its time, too. */
+static __attribute__((noinline)) uint32_t segment_apart(struct session *session, const struct read_response *response,
+							uint32_t most)
+{
+	if (response->way == READ_LATE)
+		return held_read_piece(session, response->looks, response->offset, most);
+	return most > LIMIT_COPIED_SEGMENT ? LIMIT_COPIED_SEGMENT : most;
+}
+
+static __attribute__((noinline)) void *begin_apart(struct session *session, struct conn *conn, const struct read_response *response,
+						   uint32_t length)
+{
+	if (response->way == READ_PINNED)
+		return conn_frame_begin(conn, length, LIMIT_IOV);
+	return held_read_waits(session, response->looks) ? NULL : conn_frame_begin(conn, payload_copied(conn, length), LIMIT_IOV);
+}
+
+static uint32_t response_segment(struct session *session, const struct read_response *response)
 {
 	uint64_t rest = response->length - response->offset;
 	uint32_t most = session->req.segment;
+	uint32_t length = rest < most ? (uint32_t)rest : most;
 
-	if (response->pinned && most > LIMIT_COPIED_SEGMENT)
-		most = LIMIT_COPIED_SEGMENT;
-	return rest < most ? (uint32_t)rest : most;
+	return response->way ? segment_apart(session, response, length) : length;
 }
 
 /* All bytes of a READ are on their way: those of a receive are told of when they are taken. */
@@ -219,7 +242,8 @@ bool read_response_fill(struct session *session, struct conn *conn)
 		return fill_given_up(session, conn, response);
 	rest = response->length - response->offset;
 	length = response_segment(session, response);
-	source.frame = conn_frame_begin(conn, response->pinned ? length : payload_copied(conn, length), LIMIT_IOV);
+	source.frame = response->way ? begin_apart(session, conn, response, length)
+				     : conn_frame_begin(conn, payload_copied(conn, length), LIMIT_IOV);
 	if (!source.frame)
 		return false;
 	if (response->pulled) {

@@ -150,22 +150,32 @@ void tagged_recall(struct session *session, uint64_t desc);
 /* --- DATA that the peer has asked for (read_response.c) ---
  * By READ, out of a region; by PULL, out of a parked op of ours. The session's. */
 
+enum read_way {
+	READ_PLAIN,
+	READ_PINNED, /* out of pinned memory, which cannot be lent to the connection */
+	READ_LATE,   /* by a fault plan, and in pieces (held.h) */
+};
 struct read_response {
 	struct read_response *next;
 	uint64_t ref;
-	bool pulled;          /* PULL: from `op`; else READ: from a region */
-	struct op *op;        /* PULL: NULL if it was given up meanwhile */
-	struct access ask;    /* READ: all that is to be read */
-	bool pinned;          /* READ: out of pinned memory, which cannot be lent to the connection */
-	uint32_t srx;         /* READ: the context that it names (xrc.c); 0: none */
-	uint64_t start;       /* PULL: where in the message it begins */
-	uint64_t length;      /* bytes asked for */
-	uint64_t offset;      /* of them sent */
-	struct cq_node *slot; /* READ that is told of (EP_REGION_EVENTS): see complete_has_room() */
+	bool pulled;       /* PULL: from `op`; else READ: from a region */
+	struct op *op;     /* PULL: NULL if it was given up meanwhile */
+	struct access ask; /* READ: all that is to be read */
+	uint8_t way;       /* READ: enum read_way */
+	uint32_t srx;      /* READ: the context that it names (xrc.c); 0: none */
+	uint64_t start;    /* PULL: where in the message it begins */
+	uint64_t length;   /* bytes asked for */
+	uint64_t offset;   /* of them sent */
+	union {
+		struct cq_node *slot;    /* READ that is told of (EP_REGION_EVENTS): see complete_has_room() */
+		struct held_read *looks; /* READ_LATE */
+	};
 };
 
 /* NULL, or the breach of the protocol. */
-MUST_USE const char *read_response_add(struct session *session, uint64_t ref, const struct access *ask, bool pinned);
+/* `looks`: of READ_LATE; it is taken. NULL: pinned memory, or any other. */
+MUST_USE const char *read_response_add(struct session *session, uint64_t ref, const struct access *ask, bool pinned,
+				       struct held_read *looks);
 MUST_USE const char *read_response_add_pull(struct session *session, const struct wire_head *head);
 /* Forgets the responses that read from this op, or all. */
 void read_response_drop_op(struct session *session, const struct op *op);

@@ -5,6 +5,7 @@
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/regions/auth.h"
 #include "emu/nic/requests/completer.h"
+#include "emu/nic/requests/held.h"
 #include "emu/nic/requests/open_access.h"
 #include "emu/nic/requests/responder.h"
 #include "emu/nic/transport/conn.h"
@@ -34,6 +35,7 @@ const char *target_read_take(struct conn *conn, const struct wire_head *head)
 		.length = wire_get64(body->length), .right = MR_REMOTE_READ, .op = OP_READ, .seq = wire_get64(head->seq)
 	};
 	struct session *session = conn->session;
+	struct held_read *looks = NULL;
 	struct mr_place place;
 	const char *broken;
 	struct mr *mr;
@@ -49,7 +51,9 @@ const char *target_read_take(struct conn *conn, const struct wire_head *head)
 	ask.mr_id = mr->id;
 	if (unlikely(session->ep->nic->config.races != NULL) && !conn->in.repeat && !ask.tagged)
 		open_access_begin(conn, &ask, mr, &place, false, 0);
-	broken = read_response_add(session, wire_get64(head->seq), &ask, mr->pin);
+	if (unlikely(session->fault))
+		looks = held_read(conn, head, mr, &place);
+	broken = read_response_add(session, wire_get64(head->seq), &ask, mr->pin, looks);
 	if (broken && !ask.tagged)
 		access_release(session, ask.to.key, ask.mr_id, ask.seq);
 	return broken;

@@ -503,7 +503,7 @@ const char *fault_rule_end(struct fault_rule *rule, bool kinds)
 	if (rule->sort == PLAN_LOSE)
 		can = MESSAGES | WRITES;
 	if (rule->sort == PLAN_HOLD)
-		can = WRITES | ATOMICS;
+		can = WRITES | ATOMICS | READS;
 	if (rule->sort == PLAN_REGISTER && !rule->err)
 		rule->err = ENOMEM;
 	if (rule->sort == PLAN_CALL && !rule->err && !rule->wait_ns && !rule->jitter_ns)

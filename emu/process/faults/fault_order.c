@@ -9,7 +9,10 @@ static atomic_int chosen;
 
 /* Long enough for another process to look in between, and drawn for half of the ops, so that some go on at once. */
 static const struct fault_rule rules[] = {
-	{ .sort = PLAN_HOLD, .kinds = 1u << OP_WRITE | 1u << OP_ATOMIC, .chance = FAULT_CERTAIN / 2, .jitter_ns = TIME_MS(1) },
+	{ .sort = PLAN_HOLD,
+	  .kinds = 1u << OP_WRITE | 1u << OP_ATOMIC | 1u << OP_READ,
+	  .chance = FAULT_CERTAIN / 2,
+	  .jitter_ns = TIME_MS(1) },
 	{ .sort = PLAN_REORDER, .kinds = FAULT_ALL_KINDS, .chance = FAULT_CERTAIN / 2, .jitter_ns = TIME_MS(1) / 2 },
 	{ .sort = PLAN_COMPLETION, .kinds = FAULT_ALL_KINDS, .chance = FAULT_CERTAIN / 4, .jitter_ns = TIME_MS(1) / 2 },
 };

@@ -46,6 +46,7 @@ struct party *party_open(struct model *model, struct node *node, const struct pa
 	party->id = model->parties;
 	party->order = c->order;
 	party->rules = c->rules;
+	party->unwatched = c->unwatched;
 	for (int i = 0; i < MODEL_PARTIES; i++)
 		party->index[i] = AV_NONE;
 	party_queues(party, c);
@@ -63,6 +64,8 @@ struct party *party_open(struct model *model, struct node *node, const struct pa
 		.owner = party,
 	};
 	memcpy(attr.cntr, party->cntr, sizeof(attr.cntr));
+	if (c->unwatched)
+		attr.cntr[EP_CNTR_REMOTE_WRITE] = NULL;
 	at->sin_family = AF_INET;
 	at->sin_addr.s_addr = htonl(0x0a000001u + (uint32_t)node->id);
 	at->sin_port = htons(c->port);

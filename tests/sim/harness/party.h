@@ -14,8 +14,9 @@ struct party_config {
 	uint64_t tag;     /* without EP_SOURCE: what completions tell in its place */
 	uint32_t cq_size; /* 0: the device's default */
 	uint32_t tx_size, rx_size;
-	uint16_t port; /* 0: any */
-	bool one_cq;   /* sends and receives complete in the same queue */
+	uint16_t port;  /* 0: any */
+	bool one_cq;    /* sends and receives complete in the same queue */
+	bool unwatched; /* no counter of remote writes */
 };
 
 struct party {
@@ -26,9 +27,10 @@ struct party {
 	struct av *av;
 	struct cq *tx, *rx;
 	struct cntr *cntr[EP_CNTRS];
-	struct ep *ep;                       /* NULL: closed */
-	uint32_t order;                      /* that it promises */
-	uint32_t rules;                      /* that it has, as all others */
+	struct ep *ep;  /* NULL: closed */
+	uint32_t order; /* that it promises */
+	uint32_t rules; /* that it has, as all others */
+	bool unwatched;
 	struct binding_end bindings, events; /* of gated regions: to ep, and to a counter of its own */
 	struct sockaddr_storage name;
 	uint64_t index[MODEL_PARTIES]; /* of the others in this one's AV; AV_NONE: not there */
