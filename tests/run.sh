@@ -49,18 +49,18 @@ declare -A DAY_LABELS=([mutants]=none [old]=mpi [tsan]='threads|demo' [brief]='u
 # What a suite never runs, names as an expression. Mutants have a suite of their own. An older libfabric takes no part in what
 # NEW_ALONE tries. Not under the thread sanitizer: it holds signals back, which are what unit_nic is about; process-scarce and
 # unit_cq take memory away, which is its own, too; process-soak cuts the provider's sockets behind its back; fi-large needs 24 GiB
-# with it, and process-unplugged moves more than it can before the hang guard. process-litmus-many takes half an hour
-# in the release build, and some hours with a sanitizer.
+# with it, and process-unplugged moves more than it can before the hang guard. process-litmus-many and -forbidden take
+# 40 minutes in the release build, and some hours with a sanitizer.
 MUTANTS='mutate_.*'
 NEW_ALONE='mpi-(.*-8|mpi4py.*|.*-lax|hpcc|.*-nodes-4)'
 declare -A NEVER=(
-	[release]=$MUTANTS [brief]=$MUTANTS [old]=$NEW_ALONE [asan]='process-litmus-many'
+	[release]=$MUTANTS [brief]=$MUTANTS [old]=$NEW_ALONE [asan]='process-litmus-(many|forbidden)'
 	[tsan]='unit_nic|unit_cq|process-(scarce|soak|unplugged)|fi-large'
 )
 
 # What a suite runs by `nightly` alone: what takes long, and is much like what runs by day in this suite or in release.
 declare -A NIGHTLY=(
-	[release]='process-litmus-many|fabtests-(lax-functional|.*-short|strict-.*|checked)|kit-.*|wheel-whole'
+	[release]='process-litmus-(many|forbidden)|fabtests-(lax-functional|.*-short|strict-.*|checked)|kit-.*|wheel-whole'
 	[old]='mpi-(matching|collectives|groups|large|python|(locks|windows)-.*|locks)|emurun_mpi_checked'
 	[asan]='sim_(cut|collective|random_fixed|tagged_rma|unreliable|windows|xrc)|unit_.*_(headers|stress)|bench_.*'
 	[tcp]='rules-.*|process-litmus-weak'

@@ -33,6 +33,8 @@ enum verb {
 	/* what the program does between them */
 	WAIT,  /* for the completion of its step `value` */
 	TOLD,  /* waits for CQ data */
+	COUNT, /* waits for the counter of `value` operations of this side */
+	MET,   /* waits for the counter of `value` writes to this side */
 	POLL,  /* the side's own variable, until it is not 0 */
 	LOOK,  /* loads the side's own variable into register `value` */
 	STORE, /* stores `value` into the side's own variable */

@@ -10,30 +10,26 @@
 
 #include "tools/litmus/litmus_say.h"
 
-enum { NEED = 256, LIST, TABLE, HELP };
+enum { NEED = 256, FORBIDS, LIST, TABLE, HELP };
 
 struct litmus_options {
 	const struct litmus *test; /* NULL: all */
 	int order;                 /* -1: all */
 	uint64_t runs, seed;
-	bool need;
+	bool need, forbidden;
 };
 
 static const struct option longs[] = {
-	{ "order", required_argument, NULL, 'o' },
-	{ "test", required_argument, NULL, 't' },
-	{ "runs", required_argument, NULL, 'n' },
-	{ "seed", required_argument, NULL, 's' },
-	{ "need", no_argument, NULL, NEED },
-	{ "list", no_argument, NULL, LIST },
-	{ "table", no_argument, NULL, TABLE },
-	{ "help", no_argument, NULL, HELP },
-	{ 0 },
+	{ "order", required_argument, NULL, 'o' }, { "test", required_argument, NULL, 't' },
+	{ "runs", required_argument, NULL, 'n' },  { "seed", required_argument, NULL, 's' },
+	{ "need", no_argument, NULL, NEED },       { "forbidden", no_argument, NULL, FORBIDS },
+	{ "list", no_argument, NULL, LIST },       { "table", no_argument, NULL, TABLE },
+	{ "help", no_argument, NULL, HELP },       { 0 },
 };
 
 static void litmus_usage(FILE *out)
 {
-	fputs("usage: emurun emu_litmus [-o strong|rc|weak] [-t TEST] [-n RUNS] [-s SEED] [--need]\n"
+	fputs("usage: emurun emu_litmus [-o strong|rc|weak] [-t TEST] [-n RUNS] [-s SEED] [--need | --forbidden]\n"
 	      "       emu_litmus --list | --table\n"
 	      "Small programs whose outcome shows which order the NIC keeps; emu_litmus(1).\n\n"
 	      "  -o, --order ORDER   this value of FI_EMU_ORDER alone\n"
@@ -41,6 +37,7 @@ static void litmus_usage(FILE *out)
 	      "  -n, --runs RUNS     of each test (10000)\n"
 	      "  -s, --seed SEED     of what is drawn (1)\n"
 	      "      --need          an outcome that the NIC shows must be seen: else exit status 1, too\n"
+	      "      --forbidden     outcomes alone that no NIC may have, and with the bits of msg_order that forbid them\n"
 	      "      --list          the tests, and what each side does\n"
 	      "      --table         the same as a table in Markdown\n"
 	      "Exit status: 0; 1 if an outcome was seen that is forbidden; 2 if the tests cannot be run.\n",
@@ -109,6 +106,8 @@ static void litmus_options_parse(struct litmus_options *o, int argc, char **argv
 			o->seed = whole_number("--seed", optarg, 0);
 		else if (opt == NEED)
 			o->need = true;
+		else if (opt == FORBIDS)
+			o->forbidden = true;
 		else
 			exit(other(opt));
 	}
@@ -160,7 +159,8 @@ static int run_order(const struct litmus_options *o, unsigned order)
 	for (const struct litmus *test = litmus_table; test < litmus_table + litmus_count; test++) {
 		if (o->test && o->test != test)
 			continue;
-		good &= run_test(o, test, order, false);
+		if (!o->forbidden || test->rule == FORBIDDEN)
+			good &= run_test(o, test, order, false);
 		if (test->rule == BY_ORDER)
 			good &= run_test(o, test, order, true);
 	}

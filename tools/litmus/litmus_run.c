@@ -58,6 +58,7 @@ struct runner {
 	unsigned batch;
 	unsigned settles; /* reads of settle_all() that have not completed */
 	uint64_t draw, last_ns;
+	uint64_t counted[SIDES], met[SIDES]; /* by the counters before the round */
 };
 
 static uint64_t litmus_now_ns(void)
@@ -99,6 +100,14 @@ static void load_words(union cell *to, const uint64_t *from, enum var var)
 {
 	for (size_t i = 0; i < length_of(var) / ELEMENT; i++)
 		to->word[i] = __atomic_load_n(&from[i], __ATOMIC_ACQUIRE);
+}
+
+static void store_words(uint64_t *to, const struct step *step)
+{
+	uint64_t value = step->var == Z ? step->value * (UINT64_MAX / 0xff) : step->value;
+
+	for (size_t i = 0; i < length_of(step->var) / ELEMENT; i++)
+		__atomic_store_n(&to[i], value, __ATOMIC_RELEASE);
 }
 
 static bool any_new(const uint64_t *words, enum var var)
@@ -212,6 +221,10 @@ static bool do_step(struct runner *r, struct one *one, unsigned s)
 		return one->end[s][step->value];
 	case TOLD:
 		return one->told[s];
+	case COUNT:
+		return fi_cntr_read(r->world.side[s].counter) - r->counted[s] >= step->value;
+	case MET:
+		return fi_cntr_read(r->world.side[s].met) - r->met[s] >= step->value;
 	case POLL:
 		return any_new(mine, step->var);
 	case LOOK:
@@ -221,7 +234,7 @@ static bool do_step(struct runner *r, struct one *one, unsigned s)
 		load_words(&one->got[step->value], memory_of(r, one, step->to, step->var), step->var);
 		return true;
 	case STORE:
-		__atomic_store_n(mine, step->value, __ATOMIC_RELEASE);
+		store_words(mine, step);
 		return true;
 	case REUSE:
 		__atomic_store_n(one->source[s][step->value].word, 3, __ATOMIC_RELEASE);
@@ -405,6 +418,12 @@ static void run_round(struct runner *r)
 	unsigned often = draw_value(r) % 2 ? 1 : 1 + draw_value(r) % PASSES_MAX, passes = 0, left;
 
 	memset(r->ones, 0, r->batch * sizeof(*r->ones));
+	for (unsigned s = 0; s < r->world.sides; s++) {
+		struct litmus_side *side = &r->world.side[s];
+
+		r->counted[s] = side->counter ? fi_cntr_read(side->counter) : 0;
+		r->met[s] = side->met ? fi_cntr_read(side->met) : 0;
+	}
 	r->last_ns = litmus_now_ns();
 	do {
 		left = 0;
@@ -427,7 +446,8 @@ void litmus_run(const struct litmus *test, uint64_t order, uint64_t runs, uint64
 	world_open(&r.world, test, order, REGION);
 	tally->told = r.world.info->tx_attr->msg_order;
 	while (tally->runs < runs) {
-		r.batch = 1 + (unsigned)(draw_value(&r) % BATCH);
+		/* A counter is of all that an endpoint does. */
+		r.batch = r.world.side[0].counter || r.world.side[0].met ? 1 : 1 + (unsigned)(draw_value(&r) % BATCH);
 		if (r.batch > runs - tally->runs)
 			r.batch = (unsigned)(runs - tally->runs);
 		run_round(&r);

@@ -16,6 +16,8 @@ static const char *const verbs[VERBS] = {
 	[RECEIVE] = "receive w",
 	[WAIT] = "wait for n",
 	[TOLD] = "wait for CQ data",
+	[COUNT] = "wait for v in the counter",
+	[MET] = "wait for v in the counter of writes",
 	[POLL] = "poll w",
 	[LOOK] = "load w to r",
 	[STORE] = "store w=v",
@@ -33,7 +35,7 @@ static const struct {
 	{ FI_INJECT_COMPLETE, "INJECT_COMPLETE" },     { FI_TRANSMIT_COMPLETE, "TRANSMIT_COMPLETE" },
 	{ FI_DELIVERY_COMPLETE, "DELIVERY_COMPLETE" }, { FI_MATCH_COMPLETE, "MATCH_COMPLETE" },
 	{ FI_COMMIT_COMPLETE, "COMMIT_COMPLETE" },     { FI_FENCE, "FENCE" },
-	{ FI_REMOTE_CQ_DATA, "REMOTE_CQ_DATA" },
+	{ FI_REMOTE_CQ_DATA, "REMOTE_CQ_DATA" },       { FI_INJECT, "INJECT" },
 };
 
 static char side_name(unsigned side)

@@ -19,6 +19,7 @@ enum { A, B, C };
 #define LEVEL "fi_cq(3), Completion Event Semantics"
 #define TARGET "fi_cq(3), Target Completion Semantics"
 #define FENCE "fi_msg(3), FI_FENCE"
+#define INJECTED "fi_msg(3), FI_INJECT"
 #define ATOMIC "fi_atomic(3)"
 #define NOT_SAID "fi_atomic(3), which says nothing of it"
 
@@ -165,6 +166,8 @@ const struct litmus litmus_table[] = {
 	PAIR(ATOMIC_WAW, "Of two atomic writes the first stays.", PUT_1, PUT_2, AT(B, X, 1)),
 	{ "RMA_RAW+atomic", "FI_ORDER_RMA_RAW is not about atomics.", ORDER, ALLOWED, .also = FI_ORDER_RMA_RAW, .shows = WEAK,
 	  .steps = { { WRITE_1, FETCH_0 }, { { .verb = PAUSE } } }, .seen = { RE(0, 0) } },
+	{ "ATOMIC_RAW+RMA", "FI_ORDER_ATOMIC_RAW is not about writes.", ORDER, ALLOWED, .also = FI_ORDER_ATOMIC_RAW, .shows = WEAK,
+	  .steps = { { WRITE_1, FETCH_0 }, { { .verb = PAUSE } } }, .seen = { RE(0, 0) } },
 	{ "completions", "The second of two writes completes first.", LEVEL, ALLOWED, .shows = WEAK,
 	  .steps = { { WRITE_1, { WRITE, TO(B, Y, 1) } }, { { .verb = PAUSE } } }, .seen = { { AN_END, A, 1, 1 } } },
 
@@ -173,6 +176,9 @@ const struct litmus litmus_table[] = {
 	{ "reuse-INJECT", "So it is after FI_INJECT_COMPLETE.", LEVEL, FORBIDDEN,
 	  .steps = { { { WRITE, TO(B, X, 1), .flags = FI_INJECT_COMPLETE }, { WAIT, .value = 0 }, { REUSE, .value = 0 } },
 		     { { .verb = PAUSE } } },
+	  .seen = { AT(B, X, 3) } },
+	{ "reuse-at-once", "So it is after a call with FI_INJECT has returned.", INJECTED, FORBIDDEN,
+	  .steps = { { { WRITE, TO(B, X, 1), .flags = FI_INJECT }, { REUSE, .value = 0 } }, { { .verb = PAUSE } } },
 	  .seen = { AT(B, X, 3) } },
 	LEVEL_OF_WRITE("INJECT", "FI_INJECT_COMPLETE, and the target does not see the write.", ALLOWED, 0, FI_INJECT_COMPLETE,
 		       RC | WEAK),
@@ -185,15 +191,34 @@ const struct litmus litmus_table[] = {
 	{ "TRANSMIT-atomic", "FI_TRANSMIT_COMPLETE, and the target does not see the atomic.", LEVEL, ALLOWED, .shows = RC | WEAK,
 	  .steps = { { { ADD, TO(B, X, 0) }, { WAIT, .value = 0 }, { PEEK, TO(B, X, 0) } }, { { .verb = PAUSE } } },
 	  .seen = { RE(0, 0) } },
-	LEVEL_OF_SEND("send-TRANSMIT", "A message is complete before its receive is posted.", ALLOWED, FI_TRANSMIT_COMPLETE,
+	LEVEL_OF_SEND("send-INJECT", "A message is complete before its receive is posted.", ALLOWED, FI_INJECT_COMPLETE,
 		      STRONG | RC | WEAK),
+	LEVEL_OF_SEND("send-TRANSMIT", "So it is with FI_TRANSMIT_COMPLETE.", ALLOWED, FI_TRANSMIT_COMPLETE, STRONG | RC | WEAK),
 	LEVEL_OF_SEND("send-DELIVERY", "So it is with FI_DELIVERY_COMPLETE.", ALLOWED, FI_DELIVERY_COMPLETE, STRONG | RC | WEAK),
 	LEVEL_OF_SEND("send-MATCH", "So it is with FI_MATCH_COMPLETE.", FORBIDDEN, FI_MATCH_COMPLETE, 0),
+
+	{ "count-TRANSMIT", "A counter tells as much: FI_TRANSMIT_COMPLETE, and the write is not seen.", LEVEL, ALLOWED,
+	  .shows = RC | WEAK,
+	  .steps = { { { WRITE, TO(B, X, 1), .flags = FI_TRANSMIT_COMPLETE }, { COUNT, .value = 1 }, { PEEK, TO(B, X, 0) } },
+		     { { .verb = PAUSE } } },
+	  .seen = { RE(0, 0) } },
+	{ "count-DELIVERY", "So it is with FI_DELIVERY_COMPLETE.", LEVEL, FORBIDDEN,
+	  .steps = { { { WRITE, TO(B, X, 1), .flags = FI_DELIVERY_COMPLETE }, { COUNT, .value = 1 }, { PEEK, TO(B, X, 0) } },
+		     { { .verb = PAUSE } } },
+	  .seen = { RE(0, 0) } },
+	{ "count-remote", "The target's counter of writes has counted one that is not seen.", TARGET, FORBIDDEN,
+	  .caps = FI_RMA_EVENT, .steps = { { WRITE_1 }, { { MET, .value = 1 }, { LOOK, .var = X, .value = 0 } } },
+	  .seen = { RE(0, 0) } },
 
 	{ "FENCE-read", "A fenced read does not find what was written before.", FENCE, FORBIDDEN,
 	  .steps = { { WRITE_1, { READ, TO(B, X, 0), .flags = FI_FENCE } }, { { .verb = PAUSE } } }, .seen = { RE(0, 0) } },
 	{ "FENCE-write", "A fenced write is lost to one before.", FENCE, FORBIDDEN,
 	  .steps = { { WRITE_1, { WRITE, TO(B, X, 2), .flags = FI_FENCE } }, { { .verb = PAUSE } } }, .seen = { AT(B, X, 1) } },
+	{ "FENCE-later", "A read behind a fenced write does not find what was written before both.", FENCE, FORBIDDEN,
+	  .steps = { { WRITE_1, { WRITE, TO(B, Y, 1), .flags = FI_FENCE }, { READ, TO(B, X, 0) } }, { { .verb = PAUSE } } },
+	  .seen = { RE(0, 0) } },
+	{ "FENCE-atomic", "A fenced atomic does not find what was written before.", FENCE, FORBIDDEN,
+	  .steps = { { WRITE_1, { FETCH_ADD, TO(B, X, 0), .flags = FI_FENCE } }, { { .verb = PAUSE } } }, .seen = { RE(0, 0) } },
 	{ "FENCE-complete", "A fenced write of FI_DELIVERY_COMPLETE is complete, and one before it is not seen.", LEVEL, FORBIDDEN,
 	  .steps = { { WRITE_1,
 		       { WRITE, TO(B, Y, 1), .flags = FI_FENCE | FI_DELIVERY_COMPLETE },
@@ -219,6 +244,10 @@ const struct litmus litmus_table[] = {
 		{ WRITE, TO(B, X, 1), .flags = FI_DELIVERY_COMPLETE }, { WAIT, .value = 0 }, { WRITE, TO(B, Y, 1) }),
 	PASSING("MP-FENCE", "So it is when the flag is fenced.", FENCE, ALLOWED, 0, 0, WRITE_1,
 		{ WRITE, TO(B, Y, 1), .flags = FI_FENCE }),
+	{ "MP-FENCE-send", "A fenced message is received, and the write before it is not seen.", FENCE, ALLOWED,
+	  .steps = { { WRITE_1, { SEND, TO(B, Y, 1), .flags = FI_FENCE } },
+		     { { RECEIVE, .var = Y }, { WAIT, .value = 0 }, { LOOK, .var = X, .value = 0 } } },
+	  .seen = { RE(0, 0) } },
 	{ "write-send", "A message is received, and the write before it is not seen.", TARGET, BY_ORDER, .asks = FI_ORDER_SAW,
 	  .shows = WEAK,
 	  .steps = { { WRITE_1, { SEND, TO(B, Y, 1) } },
@@ -258,6 +287,9 @@ const struct litmus litmus_table[] = {
 	{ "tear-8", "Aligned 8 bytes of a long write are seen in part.", SIZES, ALLOWED,
 	  .steps = { { { WRITE, TO(B, Z, 1) } }, { { POLL, .var = Z }, { LOOK, .var = Z, .value = 0 } } },
 	  .seen = { RE(0, LONG_TORN) } },
+	{ "tear-read", "A long read finds a part of what the target's processor stores meanwhile.", SIZES, ALLOWED,
+	  .shows = RC | WEAK, .steps = { { { READ, TO(B, Z, 0) } }, { { .verb = PAUSE }, { STORE, .var = Z, .value = 1 } } },
+	  .seen = { RE(0, LONG_MIXED) } },
 	{ "tear-data", "A long write is seen in part when its CQ data are here.", TARGET, FORBIDDEN,
 	  .steps = { { { WRITE, TO(B, Z, 1), .flags = FI_REMOTE_CQ_DATA } }, { { .verb = TOLD }, { LOOK, .var = Z, .value = 0 } } },
 	  .seen = { RE(0, LONG_MIXED) } },

@@ -50,6 +50,24 @@ static struct fi_info *find_emu(const struct litmus *test, uint64_t order)
 	return info;
 }
 
+bool world_has_verb(const struct litmus *test, enum verb verb)
+{
+	for (unsigned i = 0; i < SIDES * STEPS; i++)
+		if (test->steps[i / STEPS][i % STEPS].verb == verb)
+			return true;
+	return false;
+}
+
+static void counters_open(struct litmus_world *world, const struct litmus *test, struct litmus_side *side)
+{
+	struct fi_cntr_attr attr = { .events = FI_CNTR_EVENTS_COMP };
+
+	if (world_has_verb(test, COUNT))
+		litmus_must(fi_cntr_open(world->domain, &attr, &side->counter, NULL), "fi_cntr_open");
+	if (world_has_verb(test, MET))
+		litmus_must(fi_cntr_open(world->domain, &attr, &side->met, NULL), "fi_cntr_open");
+}
+
 static void endpoint_open(struct litmus_world *world, struct litmus_side *side, unsigned i)
 {
 	uint8_t name[64];
@@ -58,6 +76,10 @@ static void endpoint_open(struct litmus_world *world, struct litmus_side *side, 
 	litmus_must(fi_endpoint(world->domain, world->info, &side->ep[i], NULL), "fi_endpoint");
 	litmus_must(fi_ep_bind(side->ep[i], &world->av->fid, 0), "fi_ep_bind");
 	litmus_must(fi_ep_bind(side->ep[i], &side->cq->fid, FI_TRANSMIT | FI_RECV), "fi_ep_bind");
+	if (side->counter)
+		litmus_must(fi_ep_bind(side->ep[i], &side->counter->fid, FI_SEND | FI_READ | FI_WRITE), "fi_ep_bind");
+	if (side->met)
+		litmus_must(fi_ep_bind(side->ep[i], &side->met->fid, FI_REMOTE_WRITE), "fi_ep_bind");
 	litmus_must(fi_enable(side->ep[i]), "fi_enable");
 	litmus_must(fi_getname(&side->ep[i]->fid, name, &size), "fi_getname");
 	if (fi_av_insert(world->av, name, 1, &side->address[i], 0, NULL) != 1)
@@ -104,6 +126,7 @@ void world_open(struct litmus_world *world, const struct litmus *test, uint64_t 
 				      test->caps & FI_RMA_PMEM, &side->mr, NULL),
 			    "fi_mr_reg");
 		side->key = fi_mr_key(side->mr);
+		counters_open(world, test, side);
 		endpoint_open(world, side, 0);
 		if (has_second_endpoint(test->steps[world->sides]))
 			endpoint_open(world, side, 1);
@@ -118,6 +141,10 @@ void world_close(struct litmus_world *world)
 		for (unsigned e = 0; e < ENDPOINTS; e++)
 			if (side->ep[e])
 				litmus_must(fi_close(&side->ep[e]->fid), "fi_close");
+		if (side->counter)
+			litmus_must(fi_close(&side->counter->fid), "fi_close");
+		if (side->met)
+			litmus_must(fi_close(&side->met->fid), "fi_close");
 		litmus_must(fi_close(&side->mr->fid), "fi_close");
 		litmus_must(fi_close(&side->cq->fid), "fi_close");
 		munmap(side->memory, world->bytes);

@@ -13,6 +13,7 @@ enum { ENDPOINTS = 2 }; /* of a side */
 struct litmus_side {
 	struct fid_cq *cq;
 	struct fid_ep *ep[ENDPOINTS];
+	struct fid_cntr *counter, *met; /* of its operations; of writes to it; NULL: the test does not look */
 	fi_addr_t address[ENDPOINTS];
 	struct fid_mr *mr;
 	uint8_t *memory;
@@ -29,6 +30,8 @@ struct litmus_world {
 	size_t bytes; /* of the region of each */
 };
 
+/* Has a side a step of that verb? */
+bool world_has_verb(const struct litmus *test, enum verb verb);
 /* `order`: bits of msg_order. `bytes`: of the region of each side, which are zero. */
 void world_open(struct litmus_world *world, const struct litmus *test, uint64_t order, size_t bytes);
 void world_close(struct litmus_world *world);
