@@ -131,6 +131,22 @@ def fault_plans_are_exchanged(live):
     ask("fault", "clear")
 
 
+def an_order_outlives_plans():
+    """Rules of FI_EMU_ORDER stand behind those of each plan, and alone where it is cleared."""
+    plan = os.path.join(work, "order.ini")
+    with open(plan, "w") as f:
+        f.write("[right]\nfault = refuse\ncause = right\nop = write\n")
+    live = Live(FI_EMU_ORDER="weak")
+    try:
+        for _ in range(3):
+            assert lines("info", live.pid)[0]["fault_plan"] and live.say("write") == "0"
+            ask("fault", "load", plan, live.pid)
+            assert live.say("write") != "0"
+            ask("fault", "clear", live.pid)
+    finally:
+        assert live.end() == 0
+
+
 def traces_are_switched(live):
     plan = os.path.join(work, "right.ini")
     with open(plan, "w") as f:
@@ -442,7 +458,7 @@ for test in (every_command, keys_are_masked, a_trace_goes_where_the_process_bega
              metrics_can_be_read, hostile_clients_hold_nothing, bad_selections, a_fork_answers_not_for_its_parent):
     case(test, live)
 live.run.kill()
-for test in (many_regions_come_in_pieces, many_sessions_come_in_pieces, manual_progress_answers, a_start_removes_what_the_killed_left,
+for test in (many_regions_come_in_pieces, many_sessions_come_in_pieces, an_order_outlives_plans, manual_progress_answers, a_start_removes_what_the_killed_left,
              names_are_shown_and_not_obeyed, programs_need_no_folder, a_folder_of_another_user_is_not_believed, other_users_are_turned_away, events_happen, completion_is_sourced):
     case(test)
 shutil.rmtree(work)

@@ -61,7 +61,7 @@ static void own_use(struct own *own)
 	struct op op;
 
 	memset(iov.iov_base, (int)getpid() & 0xff, LEN / 2);
-	CHECK_RC(0, peer_rma(&own->peer, RMA_WRITE, &msg, 0, &op));
+	CHECK_RC(0, peer_rma(&own->peer, RMA_WRITE, &msg, FI_DELIVERY_COMPLETE, &op));
 	peer_wait(&own->peer, &op);
 	CHECK(!op.err, "a write to oneself failed: %s", own->peer.text);
 	CHECK(!memcmp(iov.iov_base, (char *)iov.iov_base + LEN / 2, LEN / 2), "other bytes arrived");

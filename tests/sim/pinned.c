@@ -3,6 +3,7 @@
  * a pin that fails. */
 #include <criterion/criterion.h>
 
+#include "emu/nic/faults/fault_plan.h"
 #include "tests/sim/harness/bed.h"
 
 static void post(struct job *job)
@@ -42,6 +43,32 @@ Test(sim_pinned, every_length)
 		every_length((enum nic_digest)digest, 1, true, 2);
 		every_length((enum nic_digest)digest, 7, false, 3);
 	}
+}
+
+/* Neither writes nor reads of pinned memory are late by a plan that holds all of a peer. */
+Test(sim_pinned, nothing_is_held)
+{
+	const struct fault_plan plan = { .rules = 1,
+					 .rule = { { .sort = PLAN_HOLD,
+						     .kinds = 1u << OP_WRITE | 1u << OP_READ | 1u << OP_ATOMIC,
+						     .first = 1,
+						     .every = 1,
+						     .most = UINT64_MAX,
+						     .chance = FAULT_CERTAIN,
+						     .wait_ns = TIME_MS(1000) } } };
+	struct nic_config config = { .fault = &plan };
+	struct region *target;
+	struct bed bed;
+
+	bed_open(&bed, 5, 2, &config, NULL);
+	target = region_open(bed.party[1], 1 << 20, 1, BED_BOTH, false, 0);
+	region_make_pinned(target);
+	post(job_rma(bed.party[0], target, OP_WRITE, 77, 100, POST_COMPLETE, 2));
+	post(job_rma(bed.party[0], target, OP_READ, 300, 100, POST_COMPLETE, 3));
+	model_pass(bed.model, SIM_SECOND / 2);
+	cr_assert(target->pin->put == 100 && target->pin->got == 100);
+	model_end(bed.model, BED_LIMIT_NS);
+	bed_close(&bed);
 }
 
 /* They change what the pin leads to, at any alignment and over the seams of a vectored region. */

@@ -1,24 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* windows.c - memory windows that are bound, and bound anew, while a peer writes through them; and cuts. Side 1 binds, side 0
- * writes. */
+ * writes, but where side 0 has a fault plan. */
 #include <criterion/criterion.h>
 #include <string.h>
 
+#include "emu/nic/faults/fault_plan.h"
 #include "emu/nic/regions/mr_window.h"
 #include "tests/sim/harness/couple.h"
 
 enum { LONG = 100 << 10, SHORT = 64, CHUNK = 1000 };
 
-/* A window of side 1, and the region to which it is bound: all memory of its side. */
+/* A window of a side, and the region to which it is bound: all memory of its side. */
 struct glass {
 	struct couple *c;
+	int side;
 	struct mr *mr;
 	uint32_t key;
 };
 
-static void glass_open(struct glass *glass, struct couple *c, uint32_t access)
+static void glass_open_at(struct glass *glass, struct couple *c, int side, uint32_t access)
 {
-	struct iovec iov = { c->memory[1], COUPLE_SPAN };
+	struct iovec iov = { c->memory[side], COUPLE_SPAN };
 	struct mr_attr attr = { .iov = &iov,
 				.iov_count = 1,
 				.access = access,
@@ -26,24 +28,29 @@ static void glass_open(struct glass *glass, struct couple *c, uint32_t access)
 				.key_bytes = MR_WINDOW_KEY_BYTES,
 				.virtual_addr = true,
 				.windows = true,
-				.names = pd_windows(c->qp[1].pd) };
+				.names = pd_windows(c->qp[side].pd) };
 	int rc;
 
-	*glass = (struct glass){ .c = c };
-	node_enter(c->qp[1].node);
-	rc = pd_open_window(c->qp[1].pd, false, &glass->key);
+	*glass = (struct glass){ .c = c, .side = side };
+	node_enter(c->qp[side].node);
+	rc = pd_open_window(c->qp[side].pd, false, &glass->key);
 	if (!rc)
-		rc = mr_add(pd_regions(c->qp[1].pd), &attr, &glass->mr);
-	node_leave(c->qp[1].node);
+		rc = mr_add(pd_regions(c->qp[side].pd), &attr, &glass->mr);
+	node_leave(c->qp[side].node);
 	WORLD_CHECK(c->world, !rc, "no window: %d", rc);
+}
+
+static void glass_open(struct glass *glass, struct couple *c, uint32_t access)
+{
+	glass_open_at(glass, c, 1, access);
 }
 
 static void glass_close(struct glass *glass)
 {
-	node_enter(glass->c->qp[1].node);
-	pd_close_window(glass->c->qp[1].pd, glass->key);
-	pd_remove_region(glass->c->qp[1].pd, glass->mr);
-	node_leave(glass->c->qp[1].node);
+	node_enter(glass->c->qp[glass->side].node);
+	pd_close_window(glass->c->qp[glass->side].pd, glass->key);
+	pd_remove_region(glass->c->qp[glass->side].pd, glass->mr);
+	node_leave(glass->c->qp[glass->side].node);
 }
 
 /* The next bind: peers reach `length` bytes from 0 on, by glass->key. */
@@ -52,7 +59,7 @@ static void glass_bind(struct glass *glass, uint64_t length, uint32_t access, ui
 	struct mr_bind bind = { .key = (glass->key & ~0xffu) | ((glass->key + 1) & 0xff),
 				.access = access,
 				.desc = glass->mr->desc,
-				.addr = (uintptr_t)glass->c->memory[1],
+				.addr = (uintptr_t)glass->c->memory[glass->side],
 				.length = length,
 				.zero_based = true };
 	struct iovec payload = { &bind, sizeof(bind) };
@@ -63,7 +70,8 @@ static void glass_bind(struct glass *glass, uint64_t length, uint32_t access, ui
 			     .context = (void *)context };
 
 	glass->key = bind.key;
-	WORLD_CHECK(glass->c->world, !ep_post(glass->c->qp[1].ep, &post), "bind %lu was not taken", (unsigned long)context);
+	WORLD_CHECK(glass->c->world, !ep_post(glass->c->qp[glass->side].ep, &post), "bind %lu was not taken",
+		    (unsigned long)context);
 }
 
 static void write_by(struct couple *c, uint32_t key, size_t length, uintptr_t context)
@@ -193,6 +201,37 @@ Test(sim_windows, refused)
 	cr_assert_eq(glass.mr->subs, 1);
 	cr_assert_not_null(mr_find(pd_regions(c.qp[1].pd), first));
 	node_leave(c.qp[1].node);
+	glass_close(&glass);
+	couple_close(&c);
+}
+
+/* A write is complete before its bytes are seen; a bind that takes its key away is complete after. */
+Test(sim_windows, bytes_that_are_held_come_before_its_end)
+{
+	const struct fault_plan plan = { .rules = 1,
+					 .rule = { { .sort = PLAN_HOLD,
+						     .kinds = 1u << OP_WRITE,
+						     .first = 1,
+						     .every = 1,
+						     .most = UINT64_MAX,
+						     .chance = FAULT_CERTAIN,
+						     .wait_ns = TIME_MS(60000) } } };
+	struct glass glass;
+	struct couple c;
+
+	couple_open_ruled(&c, 1752, NULL, &plan);
+	glass_open_at(&glass, &c, 0, MR_RECV);
+	couple_meet(&c);
+	memset(c.memory[1], 7, SHORT);
+	glass_bind(&glass, SHORT, MR_REMOTE_WRITE, 50);
+	ends_so(&c, 0, 50, REFUSAL_NONE);
+	c.key[0] = glass.key;
+	cr_assert(!couple_post(&c, 1, OP_WRITE, 0, SHORT, 1));
+	ends_so(&c, 1, 1, REFUSAL_NONE);
+	cr_assert_eq(c.memory[0][0], 0);
+	glass_bind(&glass, SHORT, MR_REMOTE_WRITE, 51);
+	ends_so(&c, 0, 51, REFUSAL_NONE);
+	cr_assert(!memcmp(c.memory[0], c.memory[1], SHORT));
 	glass_close(&glass);
 	couple_close(&c);
 }

@@ -100,6 +100,18 @@ def two_processes_are_joined(case):
     check(len(reads) > 1000, f"{len(reads)} reads completed")
 
 
+def an_order_is_traced(case):
+    """Under FI_EMU_ORDER=weak each op ends once, and others than in the order of their posts."""
+    status, out, err = case.run("emu_litmus", "-t", "MP", "-o", "weak", "-n", "300", FI_EMU_TRACE=case.traces)
+    check(status == 0, out + err)
+    lines = case.lines(case.traces)
+    posted, ended = ([re.search(r"(write|read) \d+ to [^ ]+", line).group(0) for line in lines if f" {what}: " in line]
+                     for what in ("posted", "completed"))
+    check(len(posted) > 600 and sorted(posted) == sorted(ended), f"{len(posted)} posted, {len(ended)} completed")
+    check(len(set(posted)) == len(posted), "an op has its number alone")
+    check(posted != ended, "all were completed as posted")
+
+
 def for_perfetto(case):
     case.demo(FI_EMU_TRACE=case.traces)
     out = os.path.join(case.folder, "trace.json")
@@ -402,7 +414,7 @@ def datagrams_of_queue_pairs(case):
     check(len(good) == len(lines) >= 80, f"{len(good)} of {len(lines)} datagrams, which either side notes")
 
 
-CASES = [two_processes_are_joined, for_perfetto, for_wireshark, for_browsers, a_killed_process_leaves_its_ring,
+CASES = [two_processes_are_joined, an_order_is_traced, for_perfetto, for_wireshark, for_browsers, a_killed_process_leaves_its_ring,
          killed_processes_leave_the_channels_of_their_trunk,
          an_old_event_goes_for_a_new_one, damage_is_told, a_full_disk_costs_the_trace_alone, a_limit_of_files_costs_the_trace_alone,
          a_folder_that_cannot_be_costs_the_trace_alone, a_file_that_is_cut_costs_the_trace_alone, forks_have_their_own, clocks_are_brought_together, frames_as_text,

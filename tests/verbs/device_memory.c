@@ -112,6 +112,21 @@ Test(verbs_device_memory, peers_write_and_read_it)
 	cr_assert_eq(*own_word(A), 99);
 }
 
+/* A NIC that has them seen late (FI_EMU_ORDER=rc) keeps the order of the queue pair. */
+Test(verbs_device_memory_late, reads_find_what_was_written_before, .timeout = 60)
+{
+	setenv("FI_EMU_ORDER", "rc", 1);
+	open_all();
+	for (uint64_t i = 0; i < 50; i++) {
+		*own_word(A) = i + 1;
+		to_device(IBV_WR_RDMA_WRITE, 8 * i, IBV_WC_SUCCESS);
+		*own_word(A) = 0;
+		to_device(IBV_WR_RDMA_READ, 8 * i, IBV_WC_SUCCESS);
+		cr_assert_eq(*own_word(A), i + 1);
+	}
+	close_all();
+}
+
 Test(verbs_device_memory, atomics_work_on_it)
 {
 	put_word(64, 5);
