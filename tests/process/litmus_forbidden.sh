@@ -21,5 +21,10 @@ echo "seeds $first to $((seed - 1)), $RUNS runs of each test by each"
 awk -v runs=$RUNS '
 	/ FORBIDDEN SEEN / { print "not ok " $0; next }
 	{ if (!(($3, $1) in of)) names[++count] = $3 SUBSEP $1; of[$3, $1] += runs }
-	END { for (i = 1; i <= count; i++) { split(names[i], name, SUBSEP); print name[1], name[2], of[name[1], name[2]] } }' "$said"
+	END {
+		for (i = 1; i <= count; i++) {
+			split(names[i], name, SUBSEP)
+			print name[1], name[2], of[name[1], name[2]]
+		}
+	}' "$said"
 exit $status

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* held.c - writes that are executed before their bytes are seen, and READs that look late, by a fault plan: what must not be seen before them waits for them
- * or brings them into their place (WIRE-190, WIRE-191). */
+/* held.c - writes that are executed before their bytes are seen, and READs that look late, by a fault plan: what must not be seen
+ * before writes waits for them or brings them into their place (WIRE-190, WIRE-191). */
 #include <criterion/criterion.h>
 #include <string.h>
 

@@ -31,8 +31,8 @@ bool held_takes_atomic(struct conn *conn, const struct mr *mr);
 /* The elements that it stores. */
 void held_atomic(struct conn *conn, const struct access *ask, const struct mr_place *place, const uint8_t *bytes, uint32_t length);
 
-/* A READ that was granted access to the region comes: does it look at its bytes later, and piece by piece? NULL: at once. To be freed
- * with free(). */
+/* A READ that was granted access to the region comes: does it look at its bytes later, and piece by piece? NULL: at once. To be
+ * freed with free(). */
 struct held_read;
 MUST_USE struct held_read *held_read(struct conn *conn, const struct wire_head *head, const struct mr *mr,
 				     const struct mr_place *place);
