@@ -40,27 +40,45 @@ static in_port_t *port_in(void *at)
 
 /* --- own addresses --- */
 
+/* 0 or an errno: EADDRINUSE, another has it. */
+static int take_new_number(struct ibv_context *context, const struct sockaddr_storage *at, struct cm_number **out)
+{
+	struct cm_number *number = calloc(1, sizeof(*number));
+	uint16_t port = ntohs(((const struct sockaddr_in *)at)->sin_port);
+	int err;
+
+	if (!number)
+		return ENOMEM;
+	err = vb_cm_serve(context, at, &port, cm_number_told, number, &number->cm);
+	if (err) {
+		free(number);
+		return err;
+	}
+	number->at = *at;
+	*port_in(&number->at) = htons(port);
+	cm_number_add(number);
+	*out = number;
+	return 0;
+}
+
 int cm_take_number(struct cm_id *id)
 {
-	struct cm_listener *listener = calloc(1, sizeof(*listener));
 	struct ibv_context *context = vb_cm_device(0);
 	struct sockaddr_storage where = id->id.route.addr.src_storage;
-	uint16_t number = ntohs(*port_in(&where));
-	int err = !context ? errno : !listener ? ENOMEM : 0;
+	struct cm_number *number;
+	int err = context ? 0 : errno;
 
 	if (where.ss_family == AF_INET6 && vb_ip_everywhere((struct sockaddr *)&where) && !id->afonly)
 		where.ss_family = AF_UNSPEC; /* IPv4, too */
-	if (!err)
-		err = vb_cm_serve(context, &where, &number, cm_listener_told, listener, &listener->cm);
-	if (err) {
-		free(listener);
+	number = cm_number_shared(&where, id);
+	if (!err && !number)
+		err = take_new_number(context, &where, &number);
+	if (err)
 		return err == EADDRINUSE && vb_ip_everywhere((struct sockaddr *)&id->id.route.addr.src_storage) ? EADDRNOTAVAIL
 														: err; /* V202 */
-	}
-	listener->users = 1;
-	id->listener = listener;
-	*port_in(&id->id.route.addr.src_storage) = htons(number);
-	return 0;
+	id->listener = cm_listener_new(number, id);
+	*port_in(&id->id.route.addr.src_storage) = *port_in(&number->at);
+	return id->listener ? 0 : ENOMEM;
 }
 
 /* With cm_lock. 0 or an errno, after a line of log. V201, V202. */

@@ -44,7 +44,9 @@ static int begin_listening(struct cm_id *id, int backlog)
 	pthread_mutex_lock(&told_lock);
 	listener->id = id;
 	pthread_mutex_unlock(&told_lock);
-	vb_cm_serve_hear(listener->cm);
+	if (!listener->number->hears)
+		vb_cm_serve_hear(listener->number->cm);
+	listener->number->hears = true;
 	cm_enter(id, ID_LISTENING);
 	cm_let_go();
 	return 0;

@@ -56,22 +56,39 @@ bool cm_connection_told(void *owner, const struct vb_cm_told *told)
 	return true;
 }
 
-bool cm_listener_told(void *owner, const struct vb_cm_told *told)
+/* With told_lock: the one that it is for, else any, by which it is rejected. NULL: none hears. */
+static struct cm_listener *listener_of(const struct cm_number *number, const struct wire_rdma_fields *said)
 {
-	struct cm_listener *listener = owner;
+	struct cm_listener *any = NULL;
+
+	for (struct cm_listener *listener = number->listeners; listener; listener = listener->next) {
+		if (!listener->id)
+			continue;
+		if (cm_is_wanted(listener->id, said))
+			return listener;
+		any = listener;
+	}
+	return any;
+}
+
+bool cm_number_told(void *owner, const struct vb_cm_told *told)
+{
+	struct cm_number *number = owner;
+	struct cm_listener *listener;
 	struct told_event *event;
 	bool takes;
 
 	if (told->kind == VB_CM_SOUGHT)
-		return cm_plan_answers(listener, told->seeks);
+		return cm_plan_answers(number, told->seeks);
 	event = event_of_told(told);
 	if (!event)
 		return false;
-	event->listener = listener;
 	(void)cm_plan_told(event, NULL); /* what is lost is not asked */
 	pthread_mutex_lock(&told_lock);
-	takes = listener->id && listener->unread < CM_UNREAD_MOST; /* V227 */
+	listener = listener_of(number, told->said);
+	takes = listener && listener->unread < CM_UNREAD_MOST; /* V227 */
 	if (takes) {
+		event->listener = listener;
 		listener->unread++;
 		listener->users++;
 		event->id = listener->id;

@@ -15,7 +15,7 @@ static pthread_mutex_t cm_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t ack_came = PTHREAD_COND_INITIALIZER; /* with cm_lock */
 static int cancel_state;                                   /* with cm_lock: of its thread, once it gives it back */
 
-static struct cm_listener *idle_listeners; /* with cm_lock */
+static struct cm_number *all_numbers, *idle_numbers; /* with cm_lock */
 
 static struct ibv_pd *default_pd;     /* of all ids that have a device; with cm_lock */
 static struct ibv_xrcd *default_xrcd; /* likewise, once one of them wants it */
@@ -44,20 +44,20 @@ void cm_hold(void)
 	cancel_state = state;
 }
 
-/* The end of a listener may wait for the peers that it has answered. */
+/* The end of a number may wait for the peers that it has answered. */
 void cm_let_go(void)
 {
-	struct cm_listener *listener = idle_listeners;
+	struct cm_number *number = idle_numbers;
 	int state = cancel_state;
 
-	idle_listeners = NULL;
+	idle_numbers = NULL;
 	pthread_mutex_unlock(&cm_lock);
-	while (listener) {
-		struct cm_listener *next = listener->next;
+	while (number) {
+		struct cm_number *next = number->next;
 
-		vb_cm_close(listener->cm);
-		free(listener);
-		listener = next;
+		vb_cm_close(number->cm);
+		free(number);
+		number = next;
 	}
 	pthread_setcancelstate(state, NULL);
 }
@@ -99,6 +99,87 @@ int cm_check(struct cm_id *id, uint32_t states, const char *call, const char *wa
 
 /* --- numbers --- */
 
+void cm_number_add(struct cm_number *number)
+{
+	number->next = all_numbers;
+	all_numbers = number;
+}
+
+static void number_end(struct cm_number *number)
+{
+	struct cm_number **at = &all_numbers;
+
+	while (*at && *at != number)
+		at = &(*at)->next;
+	if (*at)
+		*at = number->next;
+	number->next = idle_numbers;
+	idle_numbers = number;
+}
+
+static bool is_served(const struct cm_number *number)
+{
+	const struct cm_listener *listener = number->listeners;
+
+	while (listener && listener->over)
+		listener = listener->next;
+	return listener;
+}
+
+/* Would the same words be for both? A request does not say whether it is of RDMA_PS_TCP or RDMA_PS_IB. */
+static bool is_alike(const struct cm_listener *listener, const struct cm_id *id)
+{
+	return !listener->over && listener->ud == cm_is_ud(id) && (!listener->ud || listener->space == id->id.ps);
+}
+
+struct cm_number *cm_number_shared(const struct sockaddr_storage *at, const struct cm_id *id)
+{
+	for (struct cm_number *number = all_numbers; number; number = number->next) {
+		const struct cm_listener *listener = number->listeners;
+
+		if (!is_served(number) || !vb_ip_same(&number->at, (const struct sockaddr *)at) ||
+		    ((struct sockaddr_in *)&number->at)->sin_port != ((const struct sockaddr_in *)at)->sin_port)
+			continue;
+		while (listener && !is_alike(listener, id))
+			listener = listener->next;
+		if (!listener)
+			return number;
+	}
+	return NULL;
+}
+
+struct cm_listener *cm_listener_new(struct cm_number *number, const struct cm_id *id)
+{
+	struct cm_listener *listener = calloc(1, sizeof(*listener));
+
+	if (!listener) {
+		if (!number->listeners)
+			number_end(number);
+		return NULL;
+	}
+	*listener = (struct cm_listener){ .number = number, .space = id->id.ps, .ud = cm_is_ud(id), .users = 1 };
+	pthread_mutex_lock(&told_lock);
+	listener->next = number->listeners;
+	number->listeners = listener;
+	pthread_mutex_unlock(&told_lock);
+	return listener;
+}
+
+static void listener_end(struct cm_listener *listener)
+{
+	struct cm_number *number = listener->number;
+	struct cm_listener **at = &number->listeners;
+
+	pthread_mutex_lock(&told_lock);
+	while (*at != listener)
+		at = &(*at)->next;
+	*at = listener->next;
+	pthread_mutex_unlock(&told_lock);
+	free(listener);
+	if (!number->listeners)
+		number_end(number);
+}
+
 void cm_listener_put(struct cm_listener *listener)
 {
 	bool last;
@@ -106,10 +187,8 @@ void cm_listener_put(struct cm_listener *listener)
 	pthread_mutex_lock(&told_lock);
 	last = !--listener->users;
 	pthread_mutex_unlock(&told_lock);
-	if (!last)
-		return;
-	listener->next = idle_listeners;
-	idle_listeners = listener;
+	if (last)
+		listener_end(listener);
 }
 
 /* --- the device --- */
@@ -174,7 +253,7 @@ static void ids_forked(void)
 	cm_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	told_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 	ack_came = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
-	idle_listeners = NULL;
+	all_numbers = idle_numbers = NULL;
 	default_pd = NULL;
 	default_xrcd = NULL;
 	pd_users = 0;
@@ -302,10 +381,12 @@ static void end_listener(struct cm_id *id)
 
 	if (!listener || listener->id != id)
 		return;
-	vb_cm_serve_end(listener->cm);
 	pthread_mutex_lock(&told_lock);
 	listener->id = NULL;
+	listener->over = true;
 	pthread_mutex_unlock(&told_lock);
+	if (!is_served(listener->number))
+		vb_cm_serve_end(listener->number->cm);
 }
 
 static void await_acks(struct cm_id *id) /* V223 */

@@ -74,18 +74,30 @@ struct cm_channel {
 	struct check_record *check;
 };
 
-/* A number of rdma_cm, and the passive endpoint that serves it. */
-struct cm_listener {
+/* A number of rdma_cm at an address. Of this process several port spaces may have it. */
+struct cm_number {
 	struct vb_cm *cm;
-	struct cm_listener *next; /* of those without users */
-	unsigned int users;       /* told_lock: the id that has opened it, and requests that are not answered yet */
-	struct cm_id *id;         /* likewise; NULL: it hears no more */
-	uint32_t unread;          /* likewise */
+	struct cm_number *next; /* of all; then of those that are to be ended */
+	struct sockaddr_storage at;
+	bool hears;
+	struct cm_listener *listeners; /* told_lock, too */
 	/* Those that were judged by a plan when they sought it (cm_plan.c), with the driver role: numbers, and a bit for each that
 	 * hears nothing. */
 	uint64_t sought[CM_SEEKERS];
 	uint32_t silent;
 	unsigned int turn;
+};
+
+/* An id that has a number, and what it has heard. */
+struct cm_listener {
+	struct cm_number *number;
+	struct cm_listener *next; /* number->listeners */
+	enum rdma_port_space space;
+	bool ud;
+	bool over;          /* another may take its place */
+	unsigned int users; /* told_lock: the id that has opened it, and requests that are not answered yet */
+	struct cm_id *id;   /* likewise; NULL: it hears nothing, yet or any more */
+	uint32_t unread;    /* likewise */
 };
 
 struct cm_id {
@@ -185,8 +197,13 @@ struct cm_id *cm_id_new(struct cm_channel *channel, void *context, enum rdma_por
 /* rdma_create_id(), with the type of queue pairs that goes with RDMA_PS_IB. */
 int cm_create(struct rdma_event_channel *channel, struct rdma_cm_id **out, void *context, enum rdma_port_space ps,
 	      enum ibv_qp_type qp_type);
-/* With cm_lock: when the last user goes, cm_let_go() ends it. */
+/* With cm_lock: when the last user goes, so does the listener; with the last one of a number cm_let_go() ends that. */
 void cm_listener_put(struct cm_listener *listener);
+/* With cm_lock: one of a new number, or of one that this process has at that address in other port spaces. NULL: no memory. */
+struct cm_listener *cm_listener_new(struct cm_number *number, const struct cm_id *id);
+struct cm_number *cm_number_shared(const struct sockaddr_storage *at, const struct cm_id *id);
+/* With cm_lock: it stays until it has no listener any more. */
+void cm_number_add(struct cm_number *number);
 /* The own device from here on; a default PD comes with it. 0 or an errno. */
 int cm_take_device(struct cm_id *id, const struct vb_gid *own, unsigned int index);
 void cm_give_device(struct cm_id *id);
@@ -221,8 +238,8 @@ void cm_drop_events(struct cm_id *id);
 
 /* --- cm_event.c --- */
 
-/* Owners: a struct cm_id; a struct cm_listener. */
-vb_cm_tell cm_connection_told, cm_listener_told;
+/* Owners: a struct cm_id; a struct cm_number. */
+vb_cm_tell cm_connection_told, cm_number_told;
 /* With cm_lock: does what an event asks for. False: there is nothing to tell the program. */
 bool cm_event_take(struct told_event *event);
 
@@ -232,8 +249,8 @@ bool cm_event_take(struct told_event *event);
 bool cm_plan_told(struct told_event *event, struct cm_id *id);
 /* 0; or the errno of the error that comes in the place of this event by the plan, which says how late it is. */
 int cm_plan_error(int type, struct vb_cm_planned *planned);
-/* Is one that seeks the listener answered? */
-bool cm_plan_answers(struct cm_listener *listener, uint64_t seeks);
+/* Is one that seeks the number answered? */
+bool cm_plan_answers(struct cm_number *number, uint64_t seeks);
 /* With told_lock: the event waits in its id's channel, as the plan has it. */
 void cm_deliver(struct told_event *event);
 /* With told_lock: those that are late, in their order, taken out, as vb_events_drop() does it. */

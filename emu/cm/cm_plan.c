@@ -74,20 +74,20 @@ int cm_plan_error(int type, struct vb_cm_planned *planned)
 }
 
 /* With the driver role. Each that seeks is judged once, however often it tries. */
-bool cm_plan_answers(struct cm_listener *listener, uint64_t seeks)
+bool cm_plan_answers(struct cm_number *number, uint64_t seeks)
 {
 	struct vb_cm_planned planned;
 	unsigned int place;
 
 	for (place = 0; place < CM_SEEKERS; place++)
-		if (listener->sought[place] == seeks)
-			return !(listener->silent >> place & 1);
-	place = listener->turn++ % CM_SEEKERS;
-	listener->sought[place] = seeks;
-	listener->silent &= ~(1u << place);
+		if (number->sought[place] == seeks)
+			return !(number->silent >> place & 1);
+	place = number->turn++ % CM_SEEKERS;
+	number->sought[place] = seeks;
+	number->silent &= ~(1u << place);
 	if (!vb_cm_plan(RDMA_CM_EVENT_CONNECT_REQUEST, true, &planned))
 		return true;
-	listener->silent |= 1u << place;
+	number->silent |= 1u << place;
 	return false;
 }
 

@@ -182,6 +182,65 @@ Test(cm_states, a_number_has_one_listener_and_is_no_port_of_tcp)
 	meeting_close(&m);
 }
 
+static struct rdma_cm_id *routed(struct meeting *m, struct sockaddr_in *at, enum rdma_port_space space)
+{
+	struct rdma_cm_id *id;
+
+	cr_assert_eq(rdma_create_id(m->channel, &id, NULL, space), 0);
+	cr_assert_eq(rdma_resolve_addr(id, NULL, (struct sockaddr *)at, 1000), 0);
+	meeting_expect(m, RDMA_CM_EVENT_ADDR_RESOLVED, NULL);
+	cr_assert_eq(rdma_resolve_route(id, 1000), 0);
+	meeting_expect(m, RDMA_CM_EVENT_ROUTE_RESOLVED, NULL);
+	return id;
+}
+
+/* Asks there, and is rejected by the listener that is meant. */
+static void is_heard_by(struct meeting *m, struct sockaddr_in *at, enum rdma_port_space space, const struct rdma_cm_id *listens)
+{
+	struct rdma_cm_id *id = routed(m, at, space), *request;
+	struct rdma_conn_param param = { .qp_num = 1 };
+	struct rdma_cm_event *event;
+
+	cr_assert_eq(rdma_connect(id, &param), 0);
+	request = meeting_expect(m, RDMA_CM_EVENT_CONNECT_REQUEST, &event);
+	cr_assert_eq(event->listen_id, listens);
+	cr_assert_eq(rdma_ack_cm_event(event), 0);
+	cr_assert_eq(rdma_reject(request, NULL, 0), 0);
+	cr_assert_eq(rdma_destroy_id(request), 0);
+	meeting_expect(m, space == RDMA_PS_TCP ? RDMA_CM_EVENT_REJECTED : RDMA_CM_EVENT_UNREACHABLE, NULL);
+	cr_assert_eq(rdma_destroy_id(id), 0);
+}
+
+Test(cm_states, port_spaces_of_a_process_have_numbers_of_their_own)
+{
+	struct rdma_cm_id *ud, *third;
+	struct sockaddr_in at;
+	struct meeting m;
+
+	meeting_open(&m);
+	at = number_of(m.listens);
+	cr_assert_eq(rdma_create_id(m.channel, &ud, NULL, RDMA_PS_UDP), 0);
+	cr_assert_eq(rdma_bind_addr(ud, (struct sockaddr *)&at), 0, "errno %d", errno);
+	cr_assert_eq(rdma_get_src_port(ud), at.sin_port);
+	cr_assert_eq(rdma_listen(ud, 1), 0);
+	cr_assert_eq(rdma_create_id(m.channel, &third, NULL, RDMA_PS_UDP), 0);
+	FAILS(rdma_bind_addr(third, (struct sockaddr *)&at), EADDRINUSE);
+	cr_assert_eq(rdma_destroy_id(third), 0);
+	for (int i = 0; i < 3; i++) {
+		is_heard_by(&m, &at, RDMA_PS_UDP, ud);
+		is_heard_by(&m, &at, RDMA_PS_TCP, m.listens);
+	}
+	cr_assert_eq(rdma_destroy_id(m.listens), 0);
+	is_heard_by(&m, &at, RDMA_PS_UDP, ud);
+	cr_assert_eq(rdma_create_id(m.channel, &m.listens, NULL, RDMA_PS_TCP), 0);
+	cr_assert_eq(rdma_bind_addr(m.listens, (struct sockaddr *)&at), 0, "errno %d", errno);
+	cr_assert_eq(rdma_listen(m.listens, 1), 0);
+	is_heard_by(&m, &at, RDMA_PS_TCP, m.listens);
+	cr_assert_eq(rdma_destroy_id(ud), 0);
+	is_heard_by(&m, &at, RDMA_PS_TCP, m.listens);
+	meeting_close(&m);
+}
+
 Test(cm_states, a_channel_is_a_descriptor)
 {
 	struct rdma_conn_param param = { .qp_num = 1 };
