@@ -411,6 +411,12 @@ void watched_call_end(struct watched_thread *thread, struct watched_call *call)
 	atomic_store_explicit(&thread->depth, (unsigned int)(call - thread->call), memory_order_release);
 }
 
+/* Is one of these bytes on the page? */
+static bool page_meets(uintptr_t page, uintptr_t at, size_t length)
+{
+	return length && (at - page < WATCHED_PAGE || page - at < length);
+}
+
 static bool thread_is_busy(const struct watched_thread *thread, uintptr_t page)
 {
 	unsigned int depth = atomic_load(&thread->depth);
@@ -420,10 +426,7 @@ static bool thread_is_busy(const struct watched_thread *thread, uintptr_t page)
 		unsigned int ranges = atomic_load(&call->ranges);
 
 		for (unsigned int k = 0; k < ranges; k++) {
-			uintptr_t at = atomic_load(&call->range[k].at);
-			size_t length = atomic_load(&call->range[k].length);
-
-			if (at - page < WATCHED_PAGE || page - at < length)
+			if (page_meets(page, atomic_load(&call->range[k].at), atomic_load(&call->range[k].length)))
 				return true;
 		}
 	}
@@ -449,15 +452,13 @@ enum watched_use watched_threads_use(uintptr_t page, uintptr_t mapping_start, ui
 
 	for (unsigned int i = 0; i < used; i++) {
 		struct watched_thread *thread = &threads[i];
-		uintptr_t alternate = atomic_load(&thread->alternate) & ~(uintptr_t)(WATCHED_PAGE - 1);
 
 		if (atomic_load(&thread->state) == THREAD_NONE)
 			continue;
-		if (page - thread->own_alternate < WATCHED_HANDLER_STACK ||
-		    thread_has_stack(thread, page, mapping_start, mapping_end) ||
-		    page + WATCHED_PAGE + storage_size - atomic_load(&thread->control) - 1 <
-			    WATCHED_PAGE + storage_size + CONTROL_SIZE - 1 ||
-		    page - alternate < atomic_load(&thread->alternate_length) + WATCHED_PAGE)
+		if (thread_has_stack(thread, page, mapping_start, mapping_end) ||
+		    page_meets(page, thread->own_alternate, WATCHED_HANDLER_STACK) ||
+		    page_meets(page, atomic_load(&thread->alternate), atomic_load(&thread->alternate_length)) ||
+		    page_meets(page, atomic_load(&thread->control) - storage_size, storage_size + CONTROL_SIZE))
 			return WATCHED_STACK;
 		if (thread_is_busy(thread, page))
 			return WATCHED_BUSY;

@@ -48,6 +48,8 @@ struct page_watch *case_watch(void *at, size_t length, enum page_watch_kind kind
 /* Tries once. */
 struct page_watch *case_try(void *at, size_t length, enum page_watch_kind kind, struct told *told);
 
+/* The address sanitizer has a handler of faults and a stack for it, which it puts back: ends a case that is about these. */
+void case_not_sanitized(void);
 /* Until the thread sleeps in the system call of this number. */
 void case_wait_in_call(int id, int number);
 

@@ -189,6 +189,7 @@ static void own_fault_handler(void)
 	struct told told = { 0 };
 	struct page_watch *watch;
 
+	case_not_sanitized();
 	page = case_pages();
 	NEED(!sigaction(SIGSEGV, &action, NULL));
 	case_start();
@@ -211,6 +212,7 @@ static void alternate_stack(void)
 	struct told told = { 0 };
 	struct page_watch *watch;
 
+	case_not_sanitized();
 	page = case_pages();
 	case_start();
 	NEED(!sigaltstack(&mine, &now));
