@@ -165,6 +165,27 @@ Test(checked, receive_sent)
 }
 
 /* Nothing is told of what the program has thrown away. */
+static void fetch_into(char *at)
+{
+	struct ibv_sge sge = { (uintptr_t)at, 8, mine->lkey };
+	struct ibv_send_wr wr = { .opcode = IBV_WR_ATOMIC_FETCH_AND_ADD, .sg_list = &sge, .num_sge = 1 }, *bad;
+
+	wr.wr.atomic.remote_addr = (uintptr_t)pair.memory[B];
+	wr.wr.atomic.rkey = pair.mr[B]->rkey;
+	cr_assert_eq(ibv_post_send(pair.qp[A], &wr, &bad), 0);
+	qp_done(&pair, A, 0, IBV_WC_SUCCESS);
+}
+
+Test(checked, receive_fetched_into)
+{
+	receive_at(area, 1);
+	fetch_into(area + BYTES);
+	silent();
+	fetch_into(area + BYTES - 8);
+	cr_assert(said_has("ibv_post_send: the buffer, 8 B at "));
+	cr_assert(said_has("[receive-buffer-used]"));
+}
+
 Test(checked, reset)
 {
 	cr_assert_eq(post_from(area, IBV_WR_SEND, 0, 1), 0);

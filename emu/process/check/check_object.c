@@ -55,19 +55,36 @@ void check_settle(void)
 
 /* --- posts --- */
 
+/* Where the device writes what a post brings. */
+static size_t results_of(const struct post *from, const struct iovec **results)
+{
+	if (from->kind == OP_READ) {
+		*results = from->iov;
+		return from->iov_count;
+	}
+	*results = from->atomic ? from->atomic->result : NULL;
+	return from->atomic ? from->atomic->result_count : 0;
+}
+
 static void *note_post(void *owner, const struct post *from)
 {
-	struct check_post *post = from->flags & POST_INJECT ? NULL : check_post_new(owner, process_front.calls[from->kind], false);
+	const struct iovec *results;
+	size_t count = results_of(from, &results);
+	struct check_post *post = NULL;
 
+	if (count || !(from->flags & POST_INJECT)) /* an atomic's operands are */
+		post = check_post_new(owner, process_front.calls[from->kind], false);
 	if (!post)
 		return NULL;
 	post->fenced = from->flags & POST_FENCE;
-	check_post_buffers(post, from->iov, from->iov_count);
-	if (from->kind == OP_READ)
-		check_post_vector(post, from->iov, from->iov_count);
-	else
+	if (count) {
+		check_post_buffers(post, results, count);
+		check_post_vector(post, results, count);
+	} else {
+		check_post_buffers(post, from->iov, from->iov_count);
 		check_post_stays(post);
-	check_post_enter(post, from->iov, from->kind == OP_READ ? from->iov_count : 0);
+	}
+	check_post_enter(post, results, count);
 	return post;
 }
 
