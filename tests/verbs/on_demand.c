@@ -326,13 +326,13 @@ ParameterizedTestParameters(verbs_on_demand, fails_a_request)
 	return cr_make_param_array(struct planned_status, all, sizeof(all) / sizeof(all[0]));
 }
 
-/* The second write of the first queue pair, after a read that does not count. What is behind it is flushed, and the queue pair is
- * in ERR; the bytes of it never came. */
+/* The second write of the first queue pair, after a read that does not count. What is behind it is flushed, though it is to fail,
+ * too, and the queue pair is in ERR; the bytes of it never came. */
 ParameterizedTest(struct planned_status *planned, verbs_on_demand, fails_a_request)
 {
 	char text[200];
 
-	snprintf(text, sizeof(text), "[x]\nfault = fail\nstatus = %s\nop = write\nqp = 1\nfirst = 2\nmost = 1\n", planned->name);
+	snprintf(text, sizeof(text), "[x]\nfault = fail\nstatus = %s\nop = write\nqp = 1\nfirst = 2\nmost = 2\n", planned->name);
 	said_begin();
 	begin(text);
 	memset(pair.memory[A], 0xa5, 3);
@@ -344,12 +344,14 @@ ParameterizedTest(struct planned_status *planned, verbs_on_demand, fails_a_reque
 	qp_post(&pair, A, IBV_WR_RDMA_WRITE, 0, 1, 1);
 	qp_post(&pair, A, IBV_WR_RDMA_WRITE, 1, 1, 2);
 	qp_post(&pair, A, IBV_WR_RDMA_WRITE, 2, 1, 3);
+	qp_post(&pair, A, IBV_WR_RDMA_WRITE, 3, 1, 4);
 	qp_done(&pair, A, 0, IBV_WC_SUCCESS);
 	qp_done(&pair, A, 1, IBV_WC_SUCCESS);
 	qp_done(&pair, A, 2, planned->status);
 	cr_assert(strstr(ibv_wc_status_str(planned->status), "injected by the fault plan (FI_EMU_FAULT)"), "%s",
 		  ibv_wc_status_str(planned->status));
 	qp_done(&pair, A, 3, IBV_WC_WR_FLUSH_ERR);
+	qp_done(&pair, A, 4, IBV_WC_WR_FLUSH_ERR);
 	cr_assert_eq(pair.qp[A]->state, IBV_QPS_ERR);
 	cr_assert_eq(pair.memory[B][1], 0);
 	cr_assert(said_has("request 0x2 fails (IBV_WC_") && said_has("injected by the fault plan (FI_EMU_FAULT)"));
