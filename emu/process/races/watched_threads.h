@@ -90,7 +90,7 @@ struct watched_thread *watched_thread_new(void);
 /* clone() failed, or the thread ends. */
 void watched_thread_free(struct watched_thread *thread);
 /* The new thread's first call, on its own stack. */
-void watched_thread_born(struct watched_thread *thread) __attribute__((visibility("hidden")));
+void watched_thread_born(struct watched_thread *thread) __attribute__((visibility("hidden"), used)); /* called by assembler */
 
 /* The program has set the stack of its signal handlers, or may have. Where it has none, the thread gets one for our handler, as any
  * other may be protected: what the thread has now comes in *now. */
