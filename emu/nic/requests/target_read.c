@@ -28,6 +28,16 @@ static const char *read_admit(struct conn *conn, const struct access *ask)
 	return NULL;
 }
 
+/* What races mode and fault plans do about a READ that was granted; either has sessions with `fault`. */
+static __attribute__((noinline, cold)) struct held_read *read_watched(struct conn *conn, const struct wire_head *head,
+								      const struct access *ask, const struct mr *mr,
+								      const struct mr_place *place)
+{
+	if (conn->nic->config.races && !conn->in.repeat && !ask->tagged)
+		open_access_begin(conn, ask, mr, place, false, 0);
+	return held_read(conn, head, mr, place);
+}
+
 const char *target_read_take(struct conn *conn, const struct wire_head *head)
 {
 	const struct wire_read *body = wire_body(head);
@@ -49,10 +59,8 @@ const char *target_read_take(struct conn *conn, const struct wire_head *head)
 	if (!mr)
 		return NULL;
 	ask.mr_id = mr->id;
-	if (unlikely(session->ep->nic->config.races != NULL) && !conn->in.repeat && !ask.tagged)
-		open_access_begin(conn, &ask, mr, &place, false, 0);
 	if (unlikely(session->fault))
-		looks = held_read(conn, head, mr, &place);
+		looks = read_watched(conn, head, &ask, mr, &place);
 	broken = read_response_add(session, wire_get64(head->seq), &ask, mr->pin, looks);
 	if (broken && !ask.tagged)
 		access_release(session, ask.to.key, ask.mr_id, ask.seq);
