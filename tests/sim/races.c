@@ -202,6 +202,25 @@ Test(sim_races, an_end_lets_go)
 	}
 }
 
+/* Another session may see an atomic by one of its own: what is ordered before it waits no more, where an order was asked for. */
+Test(sim_races, an_atomic_lets_go_of_those_before_it)
+{
+	static const uint32_t orders[] = { 0, EP_ORDER_ALL };
+
+	for (unsigned i = 0; i < 2; i++) {
+		struct job *first, *second;
+		struct stage stage;
+
+		stage_open(&stage, LATE, orders[i]);
+		first = post(&stage, OP_WRITE, 0, 0);
+		second = post(&stage, OP_ATOMIC, 1, 0);
+		cr_assert(first->done == (i == 1) && !second->done && told.closed == i && told.open == 2 - i);
+		model_pass(stage.bed.model, LATE);
+		cr_assert(first->done && second->done);
+		stage_end(&stage);
+	}
+}
+
 /* A post waits here before it leaves. */
 Test(sim_races, a_post_stays)
 {

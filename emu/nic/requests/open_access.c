@@ -17,6 +17,7 @@ struct open_access {
 	struct session *session;
 	uint64_t seq, mr_id;
 	uint64_t until_ns; /* not before that of an earlier one of the session */
+	bool executed;
 	void *open;
 };
 
@@ -153,9 +154,12 @@ void open_access_begin(struct conn *conn, const struct access *ask, const struct
 		.count = place->count,
 		.now_ns = nic_now(nic),
 	};
-	void *open = nic->config.races->arrived(&access, &hold_ns);
+	void *open;
 
 	nic_role(nic);
+	if (changes && element && access.waw) /* others may learn of it by atomics of theirs, as of a lock that is let go */
+		open_access_let_go(session);
+	open = nic->config.races->arrived(&access, &hold_ns);
 	if (open)
 		open_access_add(session, &(struct open_access){ .session = session,
 								.seq = wire_get64(conn->in.head.seq),
@@ -171,9 +175,13 @@ void open_access_executed(struct session *session)
 	const struct nic *nic = session->ep->nic;
 
 	nic_role(nic);
-	for (struct open_access *open = nic->opens; open; open = open->next)
-		if (open->session == session && open->seq == session->rsp.seen)
+	for (struct open_access *open = nic->opens; open; open = open->next) {
+		if (open->session == session && open->seq == session->rsp.seen &&
+		    !open->executed) { /* after a cut it comes again */
+			open->executed = true;
 			nic->config.races->executed(open->open);
+		}
+	}
 }
 
 void open_access_before(struct session *session, const struct wire_head *head)
