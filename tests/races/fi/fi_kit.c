@@ -104,7 +104,7 @@ static void peers_reach(uint64_t flags)
 	kit_by = 0;
 }
 
-/* What is written over is other than what is written, and that other than what others write: so it shows who was last. */
+/* Each place and each side has other bytes: a write changes those that it finds. */
 static void area_fill(void)
 {
 	for (size_t i = 0; i < RESULT; i++)

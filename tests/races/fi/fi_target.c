@@ -69,8 +69,8 @@ static void told(unsigned round)
 		tell_news(news);
 }
 
-/* CQ data tell of the write that has them; and of those before it, if an order was asked for. How: 1 it is the only one, 2 both are on
- * one page. */
+/* CQ data tell of the write that has them; and of those before it, if an order was asked for. How: 1 it is the only one, 2 both are
+ * on one page. */
 static void told_by_data(unsigned round)
 {
 	bool own = race_this->how == 1;
