@@ -181,7 +181,7 @@ void kit_putv(unsigned to, const struct iovec *near, size_t nears, const struct 
 	void *desc[KIT_VECTOR] = { fi_mr_desc(kit_mr), fi_mr_desc(kit_mr) };
 	struct fi_msg_rma msg = { near, desc, nears, kit_address[to][0], far, fars, near->iov_base, race_self };
 
-	NEED(!fi_writemsg(by(), &msg, leveled(flags)));
+	KIT_POST(fi_writemsg(by(), &msg, leveled(flags)));
 }
 
 void kit_get(unsigned to, size_t into, size_t at, size_t length, uint64_t flags)
@@ -191,7 +191,7 @@ void kit_get(unsigned to, size_t into, size_t at, size_t length, uint64_t flags)
 	void *desc = fi_mr_desc(kit_mr);
 	struct fi_msg_rma msg = { &near, &desc, 1, kit_address[to][0], &far, 1, near.iov_base, 0 };
 
-	NEED(!fi_readmsg(by(), &msg, flags | FI_COMPLETION));
+	KIT_POST(fi_readmsg(by(), &msg, flags | FI_COMPLETION));
 }
 
 void kit_atomic(unsigned to, enum fi_op op, enum fi_datatype type, size_t from, size_t into, size_t at, uint64_t flags)
@@ -202,17 +202,17 @@ void kit_atomic(unsigned to, enum fi_op op, enum fi_datatype type, size_t from, 
 	struct fi_msg_atomic msg = { &near, &desc, 1, kit_address[to][0], &far, 1, type, op, near.addr, 0 };
 
 	if (into == NOWHERE)
-		NEED(!fi_atomicmsg(by(), &msg, leveled(flags)));
+		KIT_POST(fi_atomicmsg(by(), &msg, leveled(flags)));
 	else
-		NEED(!fi_fetch_atomicmsg(by(), &msg, &result, &desc, 1, flags | FI_COMPLETION));
+		KIT_POST(fi_fetch_atomicmsg(by(), &msg, &result, &desc, 1, flags | FI_COMPLETION));
 }
 
 void kit_swap(unsigned to, size_t from, size_t into, size_t at)
 {
 	void *desc = fi_mr_desc(kit_mr), *compared = kit_area + from + WORD;
 
-	NEED(!fi_compare_atomic(by(), kit_area + from, 1, desc, compared, desc, kit_area + into, desc, kit_address[to][0], at,
-				KIT_KEY, FI_UINT64, FI_CSWAP, kit_area + from));
+	KIT_POST(fi_compare_atomic(by(), kit_area + from, 1, desc, compared, desc, kit_area + into, desc, kit_address[to][0], at,
+				   KIT_KEY, FI_UINT64, FI_CSWAP, kit_area + from));
 }
 
 void kit_send(unsigned to, size_t from, size_t length, uint64_t flags)
@@ -221,12 +221,12 @@ void kit_send(unsigned to, size_t from, size_t length, uint64_t flags)
 	void *desc = fi_mr_desc(kit_mr);
 	struct fi_msg msg = { &near, &desc, 1, kit_address[to][kit_by], near.iov_base, race_self };
 
-	NEED(!fi_sendmsg(by(), &msg, flags | FI_COMPLETION));
+	KIT_POST(fi_sendmsg(by(), &msg, flags | FI_COMPLETION));
 }
 
 void kit_receive(size_t into, size_t length)
 {
-	NEED(!fi_recv(by(), kit_area + into, length, fi_mr_desc(kit_mr), FI_ADDR_UNSPEC, kit_area + into));
+	KIT_POST(fi_recv(by(), kit_area + into, length, fi_mr_desc(kit_mr), FI_ADDR_UNSPEC, kit_area + into));
 }
 
 void kit_do(enum kit_deed deed, unsigned slot, unsigned to, size_t at, uint64_t flags)

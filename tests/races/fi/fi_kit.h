@@ -7,8 +7,10 @@
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_domain.h>
 #include <rdma/fi_endpoint.h>
+#include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
 #include <rdma/fi_tagged.h>
+#include <sched.h>
 
 #include "tests/races/case.h"
 
@@ -52,6 +54,15 @@ extern struct fid_mr *kit_mr;
 extern fi_addr_t kit_address[RACE_SIDES][KIT_ENDPOINTS]; /* [side][endpoint] */
 extern _Thread_local unsigned kit_by;
 #define KIT_KEY 42
+
+/* A post, which is tried again while the queue is full. */
+#define KIT_POST(call)                               \
+	do {                                         \
+		ssize_t rc_;                         \
+		while ((rc_ = (call)) == -FI_EAGAIN) \
+			sched_yield();               \
+		NEED(!rc_);                          \
+	} while (0)
 
 /* To the endpoint 0 of a side, or, of messages, to that with the number of the own one. CQ data is the own side. The context of
  * each is where its local buffer begins. Without a level of completion among the flags, writes and atomics complete when

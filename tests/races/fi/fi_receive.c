@@ -9,7 +9,8 @@ enum { RECEIVER, SENDER, ROOM = 4 * SIZE };
 static void send_one(uint64_t tag)
 {
 	if (tag)
-		NEED(!fi_tsend(kit_ends[0].ep, kit_area + SOURCE, SIZE, fi_mr_desc(kit_mr), kit_address[RECEIVER][0], tag, NULL));
+		KIT_POST(
+			fi_tsend(kit_ends[0].ep, kit_area + SOURCE, SIZE, fi_mr_desc(kit_mr), kit_address[RECEIVER][0], tag, NULL));
 	else
 		kit_send(RECEIVER, SOURCE, SIZE, 0);
 	kit_sent(1);
@@ -64,7 +65,7 @@ static void second_part(unsigned round)
 		send_one(0);
 		return;
 	}
-	NEED(!fi_recvv(kit_ends[0].ep, parts, desc, 2, FI_ADDR_UNSPEC, NULL));
+	KIT_POST(fi_recvv(kit_ends[0].ep, parts, desc, 2, FI_ADDR_UNSPEC, NULL));
 	race_tell(SENDER);
 	race_compute();
 	(void)race_load(kit_area + INBOX + SIZE - !racy());
@@ -75,7 +76,7 @@ static void post_tagged(uint64_t tag)
 {
 	void *at = kit_area + INBOX + tag * KIT_PAGE;
 
-	NEED(!fi_trecv(kit_ends[0].ep, at, SIZE, fi_mr_desc(kit_mr), FI_ADDR_UNSPEC, tag, 0, at));
+	KIT_POST(fi_trecv(kit_ends[0].ep, at, SIZE, fi_mr_desc(kit_mr), FI_ADDR_UNSPEC, tag, 0, at));
 }
 
 /* Two receives: the completion of the second one is here, and the first one's buffer is used. */
@@ -116,7 +117,7 @@ static void multi_receive(unsigned round)
 		return;
 	}
 	NEED(!fi_setopt(&kit_ends[0].ep->fid, FI_OPT_ENDPOINT, FI_OPT_MIN_MULTI_RECV, &least, sizeof(least)));
-	NEED(!fi_recvmsg(kit_ends[0].ep, &msg, FI_MULTI_RECV));
+	KIT_POST(fi_recvmsg(kit_ends[0].ep, &msg, FI_MULTI_RECV));
 	race_tell(SENDER);
 	first = kit_came_where(&released);
 	if (racy())

@@ -20,8 +20,8 @@ static size_t post_source(enum source source)
 		kit_send(TARGET, SOURCE, SIZE, 0);
 		return SOURCE;
 	case OF_TAGGED:
-		NEED(!fi_tsend(kit_ends[0].ep, kit_area + SOURCE, SIZE, fi_mr_desc(kit_mr), kit_address[TARGET][0], 1,
-			       kit_area + SOURCE));
+		KIT_POST(fi_tsend(kit_ends[0].ep, kit_area + SOURCE, SIZE, fi_mr_desc(kit_mr), kit_address[TARGET][0], 1,
+				  kit_area + SOURCE));
 		return SOURCE;
 	case OF_SECOND_PART:
 		kit_putv(TARGET, near, 2, &far, 1, 0);
@@ -46,7 +46,8 @@ static void take_source(enum source source)
 	if (source == OF_SEND)
 		kit_receive(INBOX, SIZE);
 	else if (source == OF_TAGGED)
-		NEED(!fi_trecv(kit_ends[0].ep, kit_area + INBOX, SIZE, fi_mr_desc(kit_mr), FI_ADDR_UNSPEC, 1, 0, kit_area + INBOX));
+		KIT_POST(fi_trecv(kit_ends[0].ep, kit_area + INBOX, SIZE, fi_mr_desc(kit_mr), FI_ADDR_UNSPEC, 1, 0,
+				  kit_area + INBOX));
 	else
 		return;
 	kit_came(1);
@@ -90,7 +91,7 @@ static void source_injected(unsigned round)
 	if (race_self == TARGET)
 		return;
 	if (race_this->how == 0)
-		NEED(!fi_inject_write(kit_ends[0].ep, kit_area + SOURCE, SIZE, kit_address[TARGET][0], X, KIT_KEY));
+		KIT_POST(fi_inject_write(kit_ends[0].ep, kit_area + SOURCE, SIZE, kit_address[TARGET][0], X, KIT_KEY));
 	else
 		kit_put(TARGET, SOURCE, X, SIZE, FI_INJECT_COMPLETE | (race_this->how == 1 ? FI_INJECT : 0));
 	if (race_this->how == 2)
@@ -160,7 +161,7 @@ static void second_buffer(unsigned round)
 	(void)round;
 	if (race_self == TARGET)
 		return;
-	NEED(!fi_readv(kit_ends[0].ep, near, desc, 2, kit_address[TARGET][0], X, KIT_KEY, NULL));
+	KIT_POST(fi_readv(kit_ends[0].ep, near, desc, 2, kit_address[TARGET][0], X, KIT_KEY, NULL));
 	race_compute();
 	(void)race_load(kit_area + RESULT + (racy() ? 2 * SIZE : SIZE));
 	kit_sent(1);

@@ -25,7 +25,7 @@ static void tell_news(const struct news *news)
 	bool waits = news->telling == BY_PIPE || news->telling == BY_MESSAGE;
 
 	if (news->flags & FI_INJECT)
-		NEED(!fi_inject_write(kit_ends[0].ep, kit_area + SOURCE, SIZE, kit_address[TARGET][0], X, KIT_KEY));
+		KIT_POST(fi_inject_write(kit_ends[0].ep, kit_area + SOURCE, SIZE, kit_address[TARGET][0], X, KIT_KEY));
 	else
 		kit_do(news->deed, 0, TARGET, X, news->flags);
 	if (waits && !(news->flags & FI_INJECT))
