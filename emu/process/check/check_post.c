@@ -121,10 +121,12 @@ struct meeting {
 	struct clash *filled; /* races: that of a read, for which the post does not wait */
 };
 
-/* Does the post read what the other one has still to fill? */
-static bool is_filled_for(const struct check_post *other, const struct check_post *post)
+/* Does the post read what the other one has still to fill? Or fill a part of it: from the same place on, that is not wanted. */
+static bool is_filled_for(const struct check_span *other, const struct check_post *post, uint64_t first)
 {
-	return !other->receive && !post->receive && !post->spans && !(post->fenced && post->owner == other->owner);
+	if (other->post->receive || post->receive || (post->spans && other->range.first == first))
+		return false;
+	return !(post->fenced && post->owner == other->post->owner);
 }
 
 static int meet(struct interval *range, void *arg)
@@ -140,7 +142,7 @@ static int meet(struct interval *range, void *arg)
 		span->post->digested = false;
 	if (span->post->receive && !clash->found)
 		clash_note(clash, span);
-	if (check_races() && is_filled_for(span->post, meeting->post))
+	if (check_races() && is_filled_for(span, meeting->post, meeting->first))
 		clash_note(meeting->filled, span);
 	return 0;
 }
@@ -226,8 +228,8 @@ static void tell_filled(const struct check_post *post, const struct clash *fille
 					    .call = post->call,
 					    .posted = &filled->posted,
 					    .here = true },
-		   "%s: the buffer, %" PRIu64 " B at %p, is read while %s fills it, which has not completed: nothing orders them",
-		   post->call, post->length, first_byte(post), filled->call);
+		   "%s: the buffer, %" PRIu64 " B at %p, is %s while %s fills it, which has not completed: nothing orders them",
+		   post->call, post->length, first_byte(post), post->spans ? "filled" : "read", filled->call);
 }
 
 void check_post_enter(struct check_post *post, const struct iovec *results, size_t count)
