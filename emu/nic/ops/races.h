@@ -31,10 +31,18 @@ struct race_access {
 	uint64_t now_ns; /* by the device's clock */
 };
 
+/* What becomes of an access that is open. */
+struct race_opened {
+	void *open;       /* stands for it; NULL: it is not open */
+	uint64_t hold_ns; /* its answer is to be held back for so long */
+	bool apart;       /* the bytes of the write come by store() */
+};
+
 struct race_ops {
-	/* The access is about to be executed. Returns what stands for it while it is open, and in *hold_ns how long its answer is
-	 * to be held back; NULL: it is not open. */
-	void *(*arrived)(const struct race_access *access, uint64_t *hold_ns);
+	/* The access is about to be executed. */
+	struct race_opened (*arrived)(const struct race_access *access);
+	/* Puts bytes of a write into their place, where the CPU has no way to them. False: it has, and nothing was put. */
+	bool (*store)(void *open, void *to, const void *from, size_t length);
 	/* Its bytes have been read or written. */
 	void (*executed)(void *open);
 	void (*closed)(void *open);

@@ -9,6 +9,7 @@
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/faults/fault_plan.h"
 #include "emu/nic/regions/mr.h"
+#include "emu/nic/requests/open_access.h"
 #include "emu/nic/requests/fault_ops.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/session.h"
@@ -140,26 +141,32 @@ static void note_hold(struct conn *conn, const struct wire_head *head, const str
 		};
 }
 
-bool held_take(struct conn *conn, const struct wire_head *head, const struct mr *mr)
+bool held_apart(struct conn *conn, uint32_t payload)
 {
-	struct session *session = conn->session;
-	uint32_t payload = wire_get32(head->payload);
-	uint8_t *bytes = NULL;
+	uint8_t *bytes = malloc(payload);
 
 	nic_role(conn->nic);
-	if (head->flags & WIRE_F_FIRST)
-		note_hold(conn, head, mr);
-	if (session->rsp.hold.draw && payload && conn->nic->held_bytes + payload <= LIMIT_HELD)
-		bytes = malloc(payload);
-	if (!bytes) {
-		if (!(session->peer_needs_no & WIRE_NO_WAW))
-			held_release(session);
+	if (!bytes)
 		return false;
-	}
 	conn->in.own = bytes;
 	conn->in.sink = SINK_OWN;
 	place_set(&conn->in.place, &(struct iovec){ bytes, payload }, 1);
 	return true;
+}
+
+bool held_take(struct conn *conn, const struct wire_head *head, const struct mr *mr)
+{
+	struct session *session = conn->session;
+	uint32_t payload = wire_get32(head->payload);
+
+	nic_role(conn->nic);
+	if (head->flags & WIRE_F_FIRST)
+		note_hold(conn, head, mr);
+	if (session->rsp.hold.draw && payload && conn->nic->held_bytes + payload <= LIMIT_HELD && held_apart(conn, payload))
+		return true;
+	if (!(session->peer_needs_no & WIRE_NO_WAW))
+		held_release(session);
+	return false;
 }
 
 static uint64_t draw_next(uint64_t *draw)
@@ -235,7 +242,10 @@ static void hold_bytes(struct conn *conn, const struct access *of, struct place 
 void held_end(struct conn *conn, const uint8_t *bytes, uint32_t length)
 {
 	nic_role(conn->nic);
-	hold_bytes(conn, &conn->session->rsp.write.ask, conn->in.place, bytes, length);
+	if (conn->session->rsp.hold.draw)
+		hold_bytes(conn, &conn->session->rsp.write.ask, conn->in.place, bytes, length);
+	else
+		open_access_store(conn, bytes, length);
 }
 
 bool held_takes_atomic(struct conn *conn, const struct mr *mr)

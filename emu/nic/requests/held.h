@@ -23,6 +23,8 @@ struct wire_head;
 /* A segment of a WRITE that was granted access to the region comes: is it held back? Then its payload goes into the device's own
  * memory. Else what its session has there is seen now, if the write is not to be seen before. */
 bool held_take(struct conn *conn, const struct wire_head *head, const struct mr *mr);
+/* Its payload goes into the device's own memory. False: there is none. */
+bool held_apart(struct conn *conn, uint32_t payload);
 /* It is here, and conn->in.place is where it is to go; conn->in.fault: that memory is not there. */
 void held_end(struct conn *conn, const uint8_t *bytes, uint32_t length);
 /* An atomic that returns nothing was granted access: is what it stores held back? Then others of the program and of peers may store

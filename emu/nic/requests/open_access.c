@@ -6,6 +6,8 @@
 
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
+#include "emu/nic/memory/guard.h"
+#include "emu/nic/memory/place.h"
 #include "emu/nic/ops/races.h"
 #include "emu/nic/regions/mr.h"
 #include "emu/nic/transport/conn.h"
@@ -132,13 +134,12 @@ static void open_access_add(struct session *session, const struct open_access *w
 	nic_arm_timer(nic, nic->opens->until_ns);
 }
 
-void open_access_begin(struct conn *conn, const struct access *ask, const struct mr *mr, const struct mr_place *place, bool changes,
+bool open_access_begin(struct conn *conn, const struct access *ask, const struct mr *mr, const struct mr_place *place, bool changes,
 		       uint32_t element)
 {
 	struct session *session = conn->session;
 	struct nic *nic = conn->nic;
 	char name[64];
-	uint64_t hold_ns = 0;
 	struct race_access access = {
 		.session = session,
 		.peer = session_name(session, name, sizeof(name)),
@@ -154,20 +155,37 @@ void open_access_begin(struct conn *conn, const struct access *ask, const struct
 		.count = place->count,
 		.now_ns = nic_now(nic),
 	};
-	void *open;
+	struct race_opened opened;
 
 	nic_role(nic);
 	if (changes && element && access.waw) /* others may learn of it by atomics of theirs, as of a lock that is let go */
 		open_access_let_go(session);
-	open = nic->config.races->arrived(&access, &hold_ns);
-	if (open)
+	opened = nic->config.races->arrived(&access);
+	if (opened.open)
 		open_access_add(session, &(struct open_access){ .session = session,
 								.seq = wire_get64(conn->in.head.seq),
 								.mr_id = mr->id,
-								.until_ns = access.now_ns + hold_ns,
-								.open = open });
+								.until_ns = access.now_ns + opened.hold_ns,
+								.open = opened.open });
 	if (access.tells && changes && access.waw)
 		open_access_let_go(session);
+	return opened.apart;
+}
+
+void open_access_store(struct conn *conn, const uint8_t *bytes, uint32_t length)
+{
+	const struct race_ops *races = conn->nic->config.races;
+	const struct open_access *open = conn->nic->opens;
+	struct iovec runs[LIMIT_IOV];
+	int count = place_runs(&conn->in.place, length, runs, LIMIT_IOV);
+
+	nic_role(conn->nic);
+	while (open && (open->session != conn->session || open->seq != wire_get64(conn->in.head.seq)))
+		open = open->next;
+	for (int i = 0; i < count; bytes += runs[i++].iov_len)
+		if (!(open && races->store(open->open, runs[i].iov_base, bytes, runs[i].iov_len)) &&
+		    !guard_copy(runs[i].iov_base, bytes, runs[i].iov_len))
+			conn->in.fault = true;
 }
 
 void open_access_executed(struct session *session)

@@ -19,9 +19,12 @@ struct nic;
 struct session;
 struct wire_head;
 
-/* A request was granted access to the place, and is about to be executed. `element`: of an atomic, in bytes; else 0. */
-__attribute__((cold, noinline)) void open_access_begin(struct conn *conn, const struct access *ask, const struct mr *mr,
+/* A request was granted access to the place, and is about to be executed. `element`: of an atomic, in bytes; else 0. True: the bytes
+ * of the write go to their place by open_access_store() alone. */
+__attribute__((cold, noinline)) bool open_access_begin(struct conn *conn, const struct access *ask, const struct mr *mr,
 						       const struct mr_place *place, bool changes, uint32_t element);
+/* conn->in.place is where they go; conn->in.fault: that memory is not there. */
+void open_access_store(struct conn *conn, const uint8_t *bytes, uint32_t length);
 /* The last request of the session has been executed. */
 void open_access_executed(struct session *session);
 /* A request comes: does it tell of those before it? Then they are let go. */

@@ -240,6 +240,15 @@ static bool write_goes_on(struct conn *conn, const struct write_state *write, co
 	       (head->flags & WRITE_SAME) == write->flags && wire_get64(body->cq_data) == write->cq_data;
 }
 
+/* Others are compared with it (races.h). */
+static __attribute__((noinline)) void write_meets(struct conn *conn)
+{
+	const struct access *ask = &conn->session->rsp.write.ask;
+
+	if (open_access_begin(conn, ask, access_region(conn->session, ask), &conn->in.place.to, true, 0))
+		(void)held_apart(conn, wire_get32(conn->in.head.payload));
+}
+
 const char *target_write_take(struct conn *conn, const struct wire_head *head)
 {
 	struct write_state *write = &conn->session->rsp.write;
@@ -265,7 +274,7 @@ const char *target_write_take(struct conn *conn, const struct wire_head *head)
 	else
 		write_sink(conn, wire_get32(head->payload));
 	if (unlikely(conn->nic->config.races != NULL) && conn->in.sink == SINK_WRITE && !write->ask.tagged)
-		open_access_begin(conn, &write->ask, access_region(conn->session, &write->ask), &conn->in.place.to, true, 0);
+		write_meets(conn);
 	return NULL;
 }
 

@@ -8,11 +8,13 @@
  * Thread: holder of the driver role, where nothing else is said. `accesses` and all that hangs on it belong to it. */
 #include "emu/process/check/check.h"
 
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "emu/nic/base/op_kind.h"
 #include "emu/nic/ops/races.h"
@@ -22,7 +24,7 @@
 enum { PEER = 64, HOLDS = 8, SESSIONS = 64, POLLED = 8 };
 
 #define HOLD_LEAST_NS UINT64_C(50000) /* holds are drawn by the order of their length: up to 2^HOLDS times so long */
-#define CREDIT_FIRST UINT64_C(500000000)
+#define CREDIT_FIRST UINT64_C(100000000)
 #define CREDIT_MOST UINT64_C(2000000000)
 
 struct race_who {
@@ -169,9 +171,9 @@ enum { WATCHES_PER_S = 4000 };
 
 static atomic_uint_fast64_t known[SESSIONS]; /* by session: the program knows of accesses up to this one */
 
-static atomic_uint_fast64_t *known_of(const struct race_open *open)
+static atomic_uint_fast64_t *known_of(const void *session)
 {
-	return &known[race_mix((uintptr_t)open->who.session) % SESSIONS];
+	return &known[race_mix((uintptr_t)session) % SESSIONS];
 }
 
 static bool may_watch(void)
@@ -235,8 +237,8 @@ static void tell_access_to_place(const struct race_open *open, uintptr_t address
 /* It looks for the last bytes of a write: then it knows of all that was executed before, if its session keeps the order. */
 static void tell_polled(const struct race_open *open, uintptr_t address, const struct call_stack *stack)
 {
-	if (open->in_order && atomic_load(known_of(open)) < open->serial)
-		atomic_store(known_of(open), open->serial);
+	if (open->in_order && atomic_load(known_of(open->who.session)) < open->serial)
+		atomic_store(known_of(open->who.session), open->serial);
 	check_tell(&(struct check_finding){ .cause = strict ? CHECK_POLLED_STRICT : CHECK_POLLED, .at = stack },
 		   "memory under key %#" PRIx64 " is read at %#" PRIxPTR
 		   ", the end of a remote write by %s, of which nothing has told "
@@ -255,7 +257,7 @@ static void accessed(void *arg, uintptr_t address, bool store, const struct call
 				    store, stack);
 	else if (!store && open->who.changes && open->end - address <= POLLED)
 		tell_polled(open, address, stack);
-	else if (atomic_load(known_of(open)) < open->serial)
+	else if (atomic_load(known_of(open->who.session)) < open->serial)
 		tell_access_to_place(open, address, store, stack);
 }
 
@@ -363,7 +365,7 @@ static struct race_open *race_open_new(const struct arrival *arrival, bool open)
 	return new;
 }
 
-static void *race_arrived(const struct race_access *access, uint64_t *hold_ns)
+static struct race_opened race_arrived(const struct race_access *access)
 {
 	struct race_who who = { .session = access->session,
 				.key = access->key,
@@ -371,14 +373,37 @@ static void *race_arrived(const struct race_access *access, uint64_t *hold_ns)
 				.op = access->op,
 				.changes = access->changes };
 	struct arrival arrival = { .access = access, .who = &who };
+	struct race_opened opened = { .hold_ns = access->tells ? 0 : hold_for(access->session, access->now_ns) };
+	struct race_open *open = NULL;
 	struct check_met met;
 
 	snprintf(who.peer, sizeof(who.peer), "%s", access->peer);
 	arrival_look(&arrival);
 	if (!arrival.told && check_posts_met(access->run, access->count, access->changes, access->now_ns, &met))
 		tell_local(&who, &met);
-	*hold_ns = access->tells ? 0 : hold_for(access->session, access->now_ns);
-	return *hold_ns || arrival.both.iov_len ? race_open_new(&arrival, *hold_ns) : NULL;
+	if (opened.hold_ns || arrival.both.iov_len)
+		opened.open = open = race_open_new(&arrival, opened.hold_ns);
+	if (open && open->spans && !open->pinned && access->op == OP_WRITE)
+		own_runs(open);
+	opened.apart = open && open->owned.watch;
+	/* Nobody sees whether the program polls for it. */
+	if (access->changes && access->waw && !opened.apart)
+		atomic_store(known_of(access->session), serial);
+	return opened;
+}
+
+/* By the kernel, which does not look at the protection of pages. Opened anew, as the program may close descriptors. */
+static bool race_store(void *opened, void *to, const void *from, size_t length)
+{
+	const struct race_open *apart = opened;
+	int memory = apart->owned.watch ? open("/proc/self/mem", O_WRONLY | O_CLOEXEC) : -1;
+	bool stored;
+
+	if (memory < 0)
+		return false;
+	stored = pwrite(memory, from, length, (off_t)(uintptr_t)to) == (ssize_t)length;
+	close(memory);
+	return stored;
 }
 
 static void race_executed(void *opened)
@@ -389,7 +414,7 @@ static void race_executed(void *opened)
 	if (open->both.iov_len && check_digest(&open->both, 1, &now) && now != open->stored)
 		tell_two(&open->before, &open->who, &open->both);
 	open->both.iov_len = 0;
-	if (open->spans && !open->pinned)
+	if (open->spans && !open->pinned && open->who.op != OP_WRITE)
 		own_runs(open);
 }
 
@@ -428,6 +453,7 @@ static void race_unfenced(void *read, void *later)
 
 static const struct race_ops race_ops = {
 	.arrived = race_arrived,
+	.store = race_store,
 	.executed = race_executed,
 	.closed = race_closed,
 	.leaves = race_leaves,
