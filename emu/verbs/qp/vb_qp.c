@@ -103,10 +103,11 @@ static int check_cap(const struct ibv_qp_cap *cap)
 	if (cap->max_send_sge > VB_MAX_SGE || cap->max_recv_sge > VB_MAX_SGE)
 		return vb_refuse(EINVAL, CALL, "max_send_sge %u or max_recv_sge %u is beyond max_sge, %d.", cap->max_send_sge,
 				 cap->max_recv_sge, VB_MAX_SGE);
-	if (cap->max_inline_data > VB_MAX_INLINE)
-		return vb_refuse(EINVAL, CALL, "max_inline_data is %u, and the device copies up to %d bytes.", cap->max_inline_data,
-				 VB_MAX_INLINE);
-	return 0;
+	if (cap->max_inline_data <= VB_MAX_INLINE)
+		return 0;
+	/* No attribute tells how many there may be, so programs try: libfabric's provider verbs does. */
+	vb_inform(CALL, "max_inline_data is %u, and the device copies up to %d bytes.", cap->max_inline_data, VB_MAX_INLINE);
+	return errno = EINVAL;
 }
 
 /* What a queue pair has of what was asked for: a request has one buffer at least, and receives of an SRQ are none of its own. */
