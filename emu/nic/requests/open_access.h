@@ -19,8 +19,8 @@ struct nic;
 struct session;
 struct wire_head;
 
-/* A request was granted access to the place, and is about to be executed. `element`: of an atomic, in bytes; else 0. True: the bytes
- * of the write go to their place by open_access_store() alone. */
+/* A request was granted access to the place, and is about to be executed. `element`: of an atomic, in bytes; else 0. True: the
+ * bytes of the write go to their place by open_access_store() alone. */
 __attribute__((cold, noinline)) bool open_access_begin(struct conn *conn, const struct access *ask, const struct mr *mr,
 						       const struct mr_place *place, bool changes, uint32_t element);
 /* conn->in.place is where they go; conn->in.fault: that memory is not there. */
