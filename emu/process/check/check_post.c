@@ -121,12 +121,15 @@ struct meeting {
 	struct clash *filled; /* races: that of a read, for which the post does not wait */
 };
 
-/* Does the post read what the other one has still to fill? Or fill a part of it: from the same place on, that is not wanted. */
+/* Does the post read what the other one has still to fill? Or fill a part of it: from the same place on, that is not wanted, and
+ * reads of one queue pair fill it in their order. */
 static bool is_filled_for(const struct check_span *other, const struct check_post *post, uint64_t first)
 {
-	if (other->post->receive || post->receive || (post->spans && other->range.first == first))
+	bool one_owner = post->owner == other->post->owner;
+
+	if (other->post->receive || post->receive)
 		return false;
-	return !(post->fenced && post->owner == other->post->owner);
+	return post->spans ? !one_owner && other->range.first != first : !one_owner || !post->fenced;
 }
 
 static int meet(struct interval *range, void *arg)
