@@ -54,17 +54,17 @@ declare -A DAY_LABELS=([mutants]=none [old]=mpi [tsan]='threads|demo' [brief]='u
 MUTANTS='mutate_.*'
 NEW_ALONE='mpi-(.*-8|mpi4py.*|.*-lax|hpcc|.*-nodes-4)'
 declare -A NEVER=(
-	[release]=$MUTANTS [brief]=$MUTANTS [old]=$NEW_ALONE [asan]='process-litmus-(many|forbidden)'
+	[release]=$MUTANTS [brief]=$MUTANTS [old]=$NEW_ALONE [asan]='process-litmus-many|process-litmus-forbidden'
 	[tsan]='unit_nic|unit_cq|process-(scarce|soak|unplugged)|fi-large'
 )
 
 # What a suite runs by `nightly` alone: what takes long, and is much like what runs by day in this suite or in release.
 declare -A NIGHTLY=(
-	[release]='process-litmus-(many|forbidden)|fabtests-(lax-functional|.*-short|strict-.*|checked)|kit-.*|wheel-whole'
+	[release]='process-litmus-many|process-litmus-forbidden|fabtests-(lax-functional|.*-short|strict-.*|checked)|kit-.*|wheel-whole'
 	[old]='mpi-(matching|collectives|groups|large|python|(locks|windows)-.*|locks)|emurun_mpi_checked'
 	[asan]='sim_(cut|collective|random_fixed|tagged_rma|unreliable|windows|xrc)|unit_.*_(headers|stress)|bench_.*'
 	[tcp]='rules-.*|process-litmus-weak'
-	[container]='process-(litmus.*|soak)|fi-order' [user]='process-(litmus.*|soak)|fi-order'
+	[container]='process-litmus.*|process-soak|fi-order' [user]='process-litmus.*|process-soak|fi-order'
 	[brief]='unit_.*_stress'
 )
 NIGHTLY[release]+='|mpi-(.*-8|locks-(lax|on_demand)|hpcc|mpi4py.*)|clients-(.*-lax|mpich-windows-strict)|docker|cluster-containers'

@@ -19,7 +19,7 @@ struct open_access {
 	struct session *session;
 	uint64_t seq, mr_id;
 	uint64_t until_ns; /* not before that of an earlier one of the session */
-	bool executed; /* told; a READ may be asked again */
+	bool executed;     /* told; a READ may be asked again */
 	void *open;
 };
 
