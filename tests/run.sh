@@ -60,7 +60,7 @@ declare -A NEVER=(
 
 # What a suite runs by `nightly` alone: what takes long, and is much like what runs by day in this suite or in release.
 declare -A NIGHTLY=(
-	[release]='process-litmus-many|process-litmus-forbidden|fabtests-(lax-functional|.*-short|strict-.*|checked)|kit-.*|wheel-whole'
+	[release]='process-litmus-many|fabtests-(lax-functional|.*-short|strict-.*|checked)|kit-.*|wheel-whole'
 	[old]='mpi-(matching|collectives|groups|large|python|(locks|windows)-.*|locks)|emurun_mpi_checked'
 	[asan]='sim_(cut|collective|random_fixed|tagged_rma|unreliable|windows|xrc)|unit_.*_(headers|stress)|bench_.*'
 	[tcp]='rules-.*|process-litmus-weak'
@@ -69,7 +69,7 @@ declare -A NIGHTLY=(
 )
 NIGHTLY[release]+='|mpi-(.*-8|locks-(lax|on_demand)|hpcc|mpi4py.*)|clients-(.*-lax|mpich-windows-strict)|docker|cluster-containers'
 NIGHTLY[release]+='|(pyverbs|(cm|cm-rsocket|verbs)-clients|explore-runs)-whole|cm-iser|verbs-crates|lab_(first|tries)'
-NIGHTLY[release]+='|bench_(grow|tiny_core|sweep_.*)'
+NIGHTLY[release]+='|bench_(grow|tiny_core|sweep_.*)|process-litmus-forbidden'
 NIGHTLY[asan]+='|docker_.*|wireshark-.*|trace_page|cluster-hosts|sim_in_order|verbs-(clients|hosts|ucx)|cm-hosts|pyverbs-core'
 NIGHTLY[asan]+='|process-litmus-weak'
 AT_A_TIME=4			# tests: many wait more than they compute

@@ -14,7 +14,7 @@ outcome() {
 	echo "$(echo "$out" | head -n 1) [$status]"
 }
 
-usage='usage: emurun [--hmem cuda] [--sys] [--check[=races]] [--report FILE] [--expect FILE] [--no-checked]' # the first of two lines
+usage='usage: emurun [--hmem cuda] [--sys] [--check[=races]] [--report FILE] [--expect FILE] [--no-checked]' # first line
 verdict help "$(outcome "$emurun" --help)" "$usage [0]"
 verdict no_command "$(outcome "$emurun")" "$usage [2]"
 verdict unknown_option "$(outcome "$emurun" -x true)" "emurun: unknown option -x [2]"

@@ -162,15 +162,15 @@ static int meet_peer(struct rsocket *rs, const struct sockaddr *to, socklen_t le
 int rconnect(int fd, const struct sockaddr *to, socklen_t length)
 {
 	struct rsocket *rs = rs_hold(fd);
+	bool ends; /* a datagram rsocket has no peer any more */
 	int err;
 
 	if (!rs)
 		return -1;
-	if (rs->dgram && to && length >= sizeof(sa_family_t) && to->sa_family == AF_UNSPEC)
-		err = rs_dgram_connect(rs, to, length);
-	else if (!to || length < rs_address_least(rs) || length > sizeof(rs->peer))
+	ends = rs->dgram && to && length >= sizeof(sa_family_t) && to->sa_family == AF_UNSPEC;
+	if (!ends && (!to || length < rs_address_least(rs) || length > sizeof(rs->peer)))
 		err = vb_refuse(EINVAL, "rconnect", "addr is NULL, or addrlen is not that of an address of the rsocket's domain.");
-	else if (to->sa_family != rs->family)
+	else if (!ends && to->sa_family != rs->family)
 		err = vb_refuse(EAFNOSUPPORT, "rconnect", "the address is of family %d, and the rsocket of %d.", to->sa_family,
 				rs->family);
 	else if (rs->dgram)

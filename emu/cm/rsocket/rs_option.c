@@ -160,22 +160,18 @@ int rsetsockopt(int fd, int level, int name, const void *value, socklen_t length
 {
 	const struct rs_number *number = number_find(level, name);
 	struct rsocket *rs = rs_hold(fd);
-	int err;
+	int err = ENOPROTOOPT;
 
 	if (!rs)
 		return -1;
 	if (!value)
 		err = EFAULT;
-	else if (rs->dgram && is_of_streams(level, name))
-		err = ENOPROTOOPT;
-	else if (number)
+	else if (number && !(rs->dgram && is_of_streams(level, name)))
 		err = set_number(rs, number, value, length);
 	else if (level == SOL_SOCKET && name == SO_LINGER)
 		err = set_linger(rs, value, length);
-	else if (level == SOL_RDMA && name == RDMA_ROUTE)
+	else if (level == SOL_RDMA && name == RDMA_ROUTE && !rs->dgram)
 		err = set_route(rs, value, length);
-	else
-		err = ENOPROTOOPT;
 	rs_leave(rs);
 	if (err == ENOPROTOOPT)
 		vb_inform("rsetsockopt", "option %d of level 0x%x (ENOPROTOOPT) is none of rsocket(7).", name, (unsigned int)level);

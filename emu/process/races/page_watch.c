@@ -58,8 +58,8 @@ static void count(atomic_uint_fast64_t *counter)
 static void reset(void) UNCHECKED
 {
 	watched_reset();
-	for (uint16_t i = 1; i < WATCHES; i++)
-		watches[i] = (struct page_watch){ .next = i + 1 < WATCHES ? i + 1 : 0 };
+	for (unsigned int i = 1; i < WATCHES; i++)
+		watches[i] = (struct page_watch){ .next = (uint16_t)(i + 1 < WATCHES ? i + 1 : 0) };
 	free_watches = 1;
 }
 

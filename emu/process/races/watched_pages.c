@@ -28,10 +28,10 @@ void watched_reset(void)
 	atomic_store(&watched.pages, 0);
 	atomic_store(&watched.handlers, 0);
 	memset(watched.bucket, 0, sizeof(watched.bucket));
-	for (uint16_t i = 1; i < WATCHED_PAGES; i++)
-		watched.page[i].next = i + 1 < WATCHED_PAGES ? i + 1 : 0;
-	for (uint16_t i = 1; i < WATCHED_NODES; i++)
-		watched.node[i].more = i + 1 < WATCHED_NODES ? i + 1 : 0;
+	for (unsigned int i = 1; i < WATCHED_PAGES; i++)
+		watched.page[i].next = (uint16_t)(i + 1 < WATCHED_PAGES ? i + 1 : 0);
+	for (unsigned int i = 1; i < WATCHED_NODES; i++)
+		watched.node[i].more = (uint16_t)(i + 1 < WATCHED_NODES ? i + 1 : 0);
 	watched.free_pages = watched.free_nodes = 1;
 }
 
