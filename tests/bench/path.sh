@@ -27,7 +27,7 @@ count() {
 	BEGIN {
 		# Runs in so many rounds, and at most so many instructions each: neighbours, and over TCP.
 		part("write_post", 2 * rounds, 1620, 1470)
-		part("write_take", 2 * rounds, 2200, 2010)
+		part("write_take", 2 * rounds, 2200, 2040)
 		part("receive_post", 2 * rounds, 680, 680)
 		part("send_post", 2 * rounds, 1550, 1400)
 		part("send_take", 2 * rounds, 2360, 2200)

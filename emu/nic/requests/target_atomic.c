@@ -166,7 +166,7 @@ static const char *execute(struct conn *conn, const struct atomic_request *reque
 		return NULL;
 	ask->mr_id = mr->id;
 	done->counted = mr->bindings;
-	if (unlikely(conn->nic->config.races != NULL))
+	if (unlikely(session->fault) && conn->nic->config.races)
 		(void)open_access_begin(conn, ask, mr, &place, what.op != ATOMIC_READ, (uint32_t)atomic_size(what.type));
 	end = run_anywhere(conn, mr, &place, ask, &elements);
 	if (end == ATOMIC_FAULT) {

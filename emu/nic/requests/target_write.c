@@ -273,7 +273,7 @@ const char *target_write_take(struct conn *conn, const struct wire_head *head)
 		write_place(conn, granted);
 	else
 		write_sink(conn, wire_get32(head->payload));
-	if (unlikely(conn->nic->config.races != NULL) && conn->in.sink == SINK_WRITE && !write->ask.tagged)
+	if (unlikely(conn->session->fault) && conn->nic->config.races && conn->in.sink == SINK_WRITE && !write->ask.tagged)
 		write_meets(conn);
 	return NULL;
 }
