@@ -41,6 +41,12 @@ uintptr_t exempt_peek_landing(uintptr_t at);
 long exempt_mprotect(uintptr_t at, size_t length, int protection);
 long exempt_thread(void); /* its id */
 
+/* Stores before it are seen before what is loaded after it. The thread sanitizer has no fences. */
+static inline void exempt_fence(void)
+{
+	__asm__ volatile("mfence" : : : "memory");
+}
+
 /* Blocks all signals but faults and traps; returns the mask for exempt_unblock(). */
 exempt_mask exempt_block(void);
 void exempt_unblock(exempt_mask before);

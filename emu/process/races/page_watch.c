@@ -8,8 +8,11 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #include "emu/net/os/spawn.h"
 #include "emu/nic/base/tsan.h"
@@ -70,6 +73,18 @@ static bool tsan_is_there(void)
 #else
 	return __tsan_release;
 #endif
+}
+
+/* Calls of a thread are made by the handler that traps them. From glibc 2.41 on a thread that waits in such a call would not be
+ * cancelled: its signal looks whether the call is one of glibc's own, as musl's does. */
+static bool cancels_any_call(void)
+{
+	static const char name[] = "glibc 2.";
+	char version[64];
+	size_t length = confstr(_CS_GNU_LIBC_VERSION, version, sizeof(version));
+
+	return length && length <= sizeof(version) && !strncmp(version, name, strlen(name)) &&
+	       strtoul(version + strlen(name), NULL, 10) < 41;
 }
 
 const char *page_watch_ended_why(void)
@@ -264,6 +279,8 @@ const char *page_watch_start(const struct page_watch_ops *with)
 
 	if (tsan_is_there())
 		return "the program runs under the thread sanitizer";
+	if (!cancels_any_call())
+		return "this C library ends a thread in a system call only where it has made the call itself (pthread_cancel)";
 	if (atomic_load(&started))
 		return NULL;
 	if (!watched_threads_possible())
@@ -323,7 +340,7 @@ static atomic_uint_fast64_t *page_add_watch(struct page_watch *watch, uintptr_t 
 		return &counts.full;
 	node->more = watch->first;
 	watch->first = (uint16_t)(node - watched.node);
-	atomic_thread_fence(memory_order_seq_cst);
+	exempt_fence();
 	use = watched_threads_use(at, mapping->start, mapping->end);
 	if (use != WATCHED_UNUSED)
 		return use == WATCHED_STACK ? &counts.memory : &counts.busy;

@@ -66,7 +66,7 @@ long trap_plain(struct trap *trap)
 	long result;
 
 	call_memory_note(call, trap->number, trap->arg);
-	atomic_thread_fence(memory_order_seq_cst);
+	exempt_fence();
 	if (atomic_load(&watched.pages))
 		lift_of_call(call);
 	result = trap_make(trap);
