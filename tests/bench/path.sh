@@ -27,10 +27,10 @@ count() {
 	BEGIN {
 		# Runs in so many rounds, and at most so many instructions each: neighbours, and over TCP.
 		part("write_post", 2 * rounds, 1620, 1470)
-		part("write_take", 2 * rounds, 2200, 2040)
+		part("write_take", 2 * rounds, 2210, 2025)
 		part("receive_post", 2 * rounds, 680, 680)
 		part("send_post", 2 * rounds, 1550, 1400)
-		part("send_take", 2 * rounds, 2360, 2200)
+		part("send_take", 2 * rounds, 2380, 2200)
 		part("window_post", 64 * int(rounds / 8), 2220, 2150)
 		part("window_take", 64 * int(rounds / 8), 350, 350)
 		part("poll_empty", rounds, 540, 540)

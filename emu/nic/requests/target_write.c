@@ -171,13 +171,12 @@ static const char *write_first(struct conn *conn, const struct wire_head *head, 
 			conn->in.why = (struct refusal){ .cause = ep_loses(session->ep) ? REFUSAL_RECEIVE_BUFFER
 											: write->rx->reach.planned,
 							 .access = REFUSAL_INJECTED };
-		if (conn->in.why.cause != REFUSAL_NONE) {
-			write_note(conn, head);
-			access_describe(ask, &conn->in.why);
-			return NULL;
-		}
 	}
 	write_note(conn, head);
+	if (unlikely(conn->in.why.cause != REFUSAL_NONE)) {
+		access_describe(ask, &conn->in.why);
+		return NULL;
+	}
 	if (unlikely(head->flags & WIRE_F_TAGGED)) {
 		broken = write_find(conn);
 		if (broken || conn->in.skip || conn->in.why.cause != REFUSAL_NONE)
@@ -227,7 +226,8 @@ static void write_sink(struct conn *conn, uint32_t payload)
 }
 
 /* Does this segment follow the one before (WIRE-41)? */
-static bool write_goes_on(struct conn *conn, const struct write_state *write, const struct wire_head *head)
+static __attribute__((noinline)) bool write_goes_on(struct conn *conn, const struct write_state *write,
+						    const struct wire_head *head)
 {
 	const struct wire_write *body = wire_body(head);
 	struct wire_target_fields to;
@@ -241,12 +241,32 @@ static bool write_goes_on(struct conn *conn, const struct write_state *write, co
 }
 
 /* Others are compared with it (races.h). */
-static __attribute__((noinline)) void write_meets(struct conn *conn)
+static void write_meets(struct conn *conn)
 {
 	const struct access *ask = &conn->session->rsp.write.ask;
 
 	if (open_access_begin(conn, ask, access_region(conn->session, ask), &conn->in.place.to, true, 0))
 		(void)held_apart(conn, wire_get32(conn->in.head.payload));
+}
+
+/* The payload of a segment that was granted comes next. */
+static inline void write_go(struct conn *conn, const struct wire_head *head, const struct mr *granted)
+{
+	/* The whole message is this segment; but known pages are looked for when a segment is placed. */
+	if (granted && head->flags & WIRE_F_LAST && !granted->pages)
+		write_place(conn, granted);
+	else
+		write_sink(conn, wire_get32(head->payload));
+}
+
+static __attribute__((noinline, cold)) void write_go_watched(struct conn *conn, const struct wire_head *head,
+							     const struct mr *granted)
+{
+	if (held_take(conn, head, granted))
+		return;
+	write_go(conn, head, granted);
+	if (conn->nic->config.races && conn->in.sink == SINK_WRITE && !conn->session->rsp.write.ask.tagged)
+		write_meets(conn);
 }
 
 const char *target_write_take(struct conn *conn, const struct wire_head *head)
@@ -266,15 +286,10 @@ const char *target_write_take(struct conn *conn, const struct wire_head *head)
 	}
 	if (write->refused || conn->in.why.cause != REFUSAL_NONE)
 		return NULL;
-	if (unlikely(conn->session->fault) && held_take(conn, head, granted))
-		return NULL;
-	/* The whole message is this segment; but known pages are looked for when a segment is placed. */
-	if (granted && head->flags & WIRE_F_LAST && !granted->pages)
-		write_place(conn, granted);
+	if (unlikely(conn->session->fault))
+		write_go_watched(conn, head, granted);
 	else
-		write_sink(conn, wire_get32(head->payload));
-	if (unlikely(conn->session->fault) && conn->nic->config.races && conn->in.sink == SINK_WRITE && !write->ask.tagged)
-		write_meets(conn);
+		write_go(conn, head, granted);
 	return NULL;
 }
 

@@ -84,7 +84,7 @@ static void auth_tokens_fill(struct auth_tokens *tokens)
 }
 
 /* Compares with all tokens, whichever matches: the time tells nothing. */
-uint64_t auth_of_token(struct auth_tokens *tokens, uint64_t shown)
+__attribute__((noinline)) uint64_t auth_of_token(struct auth_tokens *tokens, uint64_t shown)
 {
 	uint64_t auth = AUTH_STRANGE;
 

@@ -478,7 +478,7 @@ uint64_t session_tick(struct session *session, uint64_t now_ns)
 }
 
 /* Verdicts go before the acknowledgement that covers their requests. */
-static __attribute__((noinline)) uint64_t ack_held(const struct session *session)
+static __attribute__((noinline, cold)) uint64_t ack_held(const struct session *session)
 {
 	uint64_t sent = session->conn->ack_sent;
 
