@@ -15,6 +15,9 @@
 #include "emu/fi/queues/fi_queues.h"
 #include "emu/nic/ops/op.h"
 
+/* Orders of reads and of atomics that fetch behind other operations. */
+#define READ_LAST (FI_ORDER_RAW | FI_ORDER_RMA_RAW | FI_ORDER_ATOMIC_RAW | FI_ORDER_RAS)
+
 static const char *post_call(const struct post *post)
 {
 	switch (post->kind) {
@@ -81,6 +84,8 @@ static void *watch_post(void *owner, const struct post *from)
 	if (!post)
 		return NULL;
 	post->fenced = from->flags & POST_FENCE;
+	post->dest = from->dest;
+	post->behind_writes = ep && ep->tx_order & READ_LAST;
 	check_post_buffers(post, from->iov, from->iov_count);
 	if (from->atomic)
 		check_post_buffers(post, from->atomic->compare, from->atomic->compare_count);

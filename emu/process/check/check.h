@@ -124,7 +124,7 @@ const struct race_ops *check_races(void);
  * watched is not found. */
 struct check_owned {
 	struct page_watch *_Atomic watch; /* NULL: it is not watched */
-	bool of_post;                     /* is it a struct check_post's, or an access of a peer? */
+	const struct check_post *post;    /* whose it is; NULL: an access of a peer's */
 };
 
 /* Stores alone are wrong, or loads, too. `owned` stays where it is until check_owned_end(), which may be called again. */
@@ -169,23 +169,25 @@ struct check_span {
 struct check_post {
 	struct check_post *next, **at;
 	struct check_post *next_ended;
-	struct check_owned owned;
+	struct check_owned fills, reads; /* the memory that the device writes to, and that which it reads */
 	const void *owner;
 	const char *call;
 	struct call_stack posted;
 	unsigned int forks; /* where it was posted: after a fork it is in no list */
 	bool receive;
-	bool fenced;                    /* it begins when all before it of its owner have ended */
+	bool fenced;                    /* it begins when all before it of its owner to `dest` have ended */
+	bool in_order;                  /* what it brings comes behind what was brought before, of its owner and `dest`, */
+	bool behind_writes;             /* and when the writes before it are executed */
 	atomic_uint_fast64_t leaves_ns; /* by the device's clock nothing of it leaves before then; 0: nobody knows */
 	atomic_bool over;               /* it has ended */
 	atomic_bool digested;           /* `digest` is of the bytes that are to stay */
 	uint8_t count, spans, sources;
 	bool has_context;
-	uint64_t digest, length;
+	uint64_t digest, length, dest;
 	uint64_t tag, ignore; /* of a receive that fetches a claimed message */
 	struct iovec iov[CHECK_BUFFERS];
 	struct check_span span[LIMIT_IOV];       /* what the device writes to */
-	struct check_span source[CHECK_BUFFERS]; /* races: what it reads */
+	struct check_span source[CHECK_BUFFERS]; /* what it reads, but for what it writes to, too */
 	struct check_span context;
 };
 
@@ -197,7 +199,8 @@ void check_post_context(struct check_post *post, const void *context, size_t siz
 void check_post_buffers(struct check_post *post, const struct iovec *iov, size_t count);
 /* Their bytes are to stay as they are: a source's until the end, a receive's until its message comes. */
 void check_post_stays(struct check_post *post);
-/* Enters it, and tells of others that it shares a buffer or a context with. `results`: where else the device writes to. */
+/* Enters it, and tells of others that it shares a buffer or a context with. `results`: where the device writes to, unless it is a
+ * receive; of its buffers the others are read. */
 void check_post_enter(struct check_post *post, const struct iovec *results, size_t count);
 /* The device writes to them: tells if two buffers of one vector overlap. */
 void check_post_vector(const struct check_post *post, const struct iovec *iov, size_t count);

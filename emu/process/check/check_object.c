@@ -77,6 +77,7 @@ static void *note_post(void *owner, const struct post *from)
 	if (!post)
 		return NULL;
 	post->fenced = from->flags & POST_FENCE;
+	post->in_order = post->behind_writes = true;
 	if (count) {
 		check_post_buffers(post, results, count);
 		check_post_vector(post, results, count);

@@ -20,7 +20,7 @@ static struct check_post *posts GUARDED_BY(lock);
 static struct check_post *_Atomic ended; /* those to be looked at */
 static atomic_uint ended_count;
 static struct interval_tree written GUARDED_BY(lock), contexts GUARDED_BY(lock); /* buffers that the device writes to */
-static struct interval_tree sources GUARDED_BY(lock);                            /* races: that it reads */
+static struct interval_tree sources GUARDED_BY(lock);                            /* that it reads */
 static unsigned int forks;
 static _Thread_local volatile bool looking, disturbed; /* it settles; and its signal handler has looked meanwhile */
 
@@ -46,6 +46,7 @@ struct check_post *check_post_new(const void *owner, const char *call, bool rece
 	if (!post)
 		return NULL;
 	call_stack_take(&post->posted);
+	post->fills.post = post->reads.post = post;
 	post->owner = owner;
 	post->call = call;
 	post->receive = receive;
@@ -93,10 +94,11 @@ void check_post_vector(const struct check_post *post, const struct iovec *iov, s
 
 /* A copy of the other post, for the sentence: it may end once the lock is free. */
 struct clash {
-	bool found;
+	bool found, fills, other_fills; /* fills: the post, and the other one, do so; else they read */
 	const char *call;
 	struct call_stack posted;
 	uint64_t first;
+	struct iovec both;
 };
 
 static void clash_note(struct clash *clash, const struct check_span *span)
@@ -115,64 +117,115 @@ static int clash_see(struct interval *range, void *arg)
 /* What a buffer of a post meets. Bytes that another post writes are not compared: a fenced source has those of a read before it. */
 struct meeting {
 	struct check_post *post;
-	uint64_t first;       /* of the buffer */
-	struct clash *used;   /* a receive's buffer, */
-	struct clash *again;  /* or one that begins at the same place */
-	struct clash *filled; /* races: that of a read, for which the post does not wait */
+	const struct interval *range; /* of the buffer */
+	bool fills;                   /* the post does, or it reads */
+	struct clash *used;           /* a receive's buffer, */
+	struct clash *again;          /* or one that begins at the same place */
+	struct clash *unordered;      /* races: that of another operation, of which one fills it */
 };
 
-/* Does the post read what the other one has still to fill? Or fill a part of it: from the same place on, that is not wanted, and
- * reads of one queue pair fill it in their order. */
-static bool is_filled_for(const struct check_span *other, const struct check_post *post, uint64_t first)
+static void unordered_note(const struct meeting *meeting, const struct check_span *span, bool other_fills)
 {
-	bool one_owner = post->owner == other->post->owner;
+	uint64_t first = meeting->range->first > span->range.first ? meeting->range->first : span->range.first;
+	uint64_t last = meeting->range->last < span->range.last ? meeting->range->last : span->range.last;
 
-	if (other->post->receive || post->receive)
-		return false;
-	return post->spans ? !one_owner && other->range.first != first : !one_owner || !post->fenced;
+	if (!check_races() || meeting->unordered->found)
+		return;
+	clash_note(meeting->unordered, span);
+	meeting->unordered->fills = meeting->fills;
+	meeting->unordered->other_fills = other_fills;
+	meeting->unordered->both = (struct iovec){ (void *)(uintptr_t)first, last - first + 1 };
 }
 
-static int meet(struct interval *range, void *arg)
+/* Reads that fill buffers from the same place on: what they bring is not wanted. What an atomic has fetched is. */
+static bool is_unwanted(const struct check_span *other, const struct meeting *meeting)
+{
+	return other->range.first == meeting->range->first && !(other->post->sources && meeting->post->sources);
+}
+
+static bool is_behind(const struct check_post *other, const struct meeting *meeting, bool other_fills)
+{
+	const struct check_post *post = meeting->post;
+
+	if (post->owner != other->owner || post->dest != other->dest)
+		return false;
+	return post->fenced || (meeting->fills && (other_fills ? post->in_order : post->behind_writes));
+}
+
+static int meet_filled(struct interval *range, void *arg)
 {
 	const struct check_span *span = (struct check_span *)range;
 	const struct meeting *meeting = arg;
-	struct clash *clash = check_front.receives_share && range->first == meeting->first ? meeting->again : meeting->used;
+	struct check_post *post = meeting->post, *other = span->post;
+	bool same_place = range->first == meeting->range->first;
+	struct clash *clash = check_front.receives_share && same_place ? meeting->again : meeting->used;
 
-	meeting->post->digested = false;
-	if (meeting->post->receive) /* bytes of a message that has ended are the program's, though they wait for another one */
-		check_owned_end(&span->post->owned);
-	if (meeting->post->spans)
-		span->post->digested = false;
-	if (span->post->receive && !clash->found)
+	if (post->receive || !meeting->fills)
+		post->digested = false;
+	if (post->receive) /* bytes of a message that has ended are the program's, though they wait for another one */
+		check_owned_end(&other->fills);
+	if (meeting->fills)
+		other->digested = false;
+	if (other->receive && !clash->found)
 		clash_note(clash, span);
-	if (check_races() && is_filled_for(span, meeting->post, meeting->first))
-		clash_note(meeting->filled, span);
+	if (other->receive || post->receive || is_behind(other, meeting, true))
+		return 0;
+	if (!meeting->fills || !is_unwanted(span, meeting))
+		unordered_note(meeting, span, true);
 	return 0;
 }
 
-static void meet_others(struct check_post *post, struct clash *used, struct clash *again, struct clash *filled) REQUIRES(lock)
+static int meet_read(struct interval *range, void *arg)
 {
-	for (int i = 0; i < post->count; i++) {
-		uint64_t first = (uintptr_t)post->iov[i].iov_base, last = first + post->iov[i].iov_len - 1;
-		struct meeting meeting = { .post = post, .first = first, .used = used, .again = again, .filled = filled };
+	const struct check_span *span = (struct check_span *)range;
+	const struct meeting *meeting = arg;
+	bool behind = is_behind(span->post, meeting, false);
 
-		interval_tree_find(&written, first, last, meet, &meeting);
+	if (behind || check_races())
+		span->post->digested = false;
+	if (!behind && !span->post->over)
+		unordered_note(meeting, span, false);
+	return 0;
+}
+
+static void meet_others(struct meeting *meeting) REQUIRES(lock)
+{
+	struct check_post *post = meeting->post;
+
+	meeting->fills = false;
+	for (int i = 0; i < post->sources; i++) {
+		meeting->range = &post->source[i].range;
+		interval_tree_find(&written, meeting->range->first, meeting->range->last, meet_filled, meeting);
+	}
+	meeting->fills = true;
+	for (int i = 0; i < post->spans; i++) {
+		meeting->range = &post->span[i].range;
+		interval_tree_find(&written, meeting->range->first, meeting->range->last, meet_filled, meeting);
+		if (!post->receive)
+			interval_tree_find(&sources, meeting->range->first, meeting->range->last, meet_read, meeting);
 	}
 }
 
-/* Returns how many there are. */
-static uint8_t set_spans(struct check_post *post, struct check_span *spans, uint8_t room, const struct iovec *iov, size_t count)
+static struct check_span buffer_span(struct check_post *post, const struct iovec *buffer)
 {
-	uint8_t set = 0;
+	uint64_t first = (uintptr_t)buffer->iov_base;
 
-	for (size_t i = 0; i < count && set < room; i++) {
-		uint64_t first = (uintptr_t)iov[i].iov_base;
+	return (struct check_span){ .range = { .first = first, .last = first + buffer->iov_len - 1 }, .post = post };
+}
 
-		if (iov[i].iov_len)
-			spans[set++] = (struct check_span){ .range = { .first = first, .last = first + iov[i].iov_len - 1 },
-							    .post = post };
+/* What the device writes to, and what it reads. */
+static void set_spans(struct check_post *post, const struct iovec *results, size_t count)
+{
+	if (post->receive) {
+		results = post->iov;
+		count = post->count;
 	}
-	return set;
+	for (size_t i = 0; i < count && post->spans < LIMIT_IOV; i++)
+		if (results[i].iov_len)
+			post->span[post->spans++] = buffer_span(post, &results[i]);
+	for (int i = 0; i < post->count; i++)
+		if (!check_buffers_overlap(&post->iov[i], 1, results, count))
+			post->source[post->sources++] = buffer_span(post, &post->iov[i]);
 }
 
 static void add_to_lists(struct check_post *post) REQUIRES(lock)
@@ -213,41 +266,36 @@ static void tell_used(const struct check_post *post, const struct clash *used, e
 		   first_byte(post), used->call);
 }
 
-/* What it reads stays as it is; what it fills nobody looks at. */
-static void own_buffers(struct check_post *post, const struct iovec *results, size_t count)
+static void own_spans(struct check_owned *owned, const struct check_span *spans, size_t count, bool stores_alone)
 {
-	post->owned.of_post = true;
-	if (post->sources)
-		check_owned_begin(&post->owned, post->iov, post->count, true);
-	else if (post->receive)
-		check_owned_begin(&post->owned, post->iov, post->count, false);
-	else
-		check_owned_begin(&post->owned, results, count, false);
+	struct iovec runs[CHECK_BUFFERS];
+
+	for (size_t i = 0; i < count; i++)
+		runs[i] = (struct iovec){ (void *)(uintptr_t)spans[i].range.first, spans[i].range.last - spans[i].range.first + 1 };
+	if (count)
+		check_owned_begin(owned, runs, count, stores_alone);
 }
 
-static void tell_filled(const struct check_post *post, const struct clash *filled)
+static void tell_unordered(const struct check_post *post, const struct clash *other)
 {
 	check_tell(&(struct check_finding){ .cause = CHECK_RACE_OPERATIONS,
 					    .call = post->call,
-					    .posted = &filled->posted,
+					    .posted = &other->posted,
 					    .here = true },
-		   "%s: the buffer, %" PRIu64 " B at %p, is %s while %s fills it, which has not completed: nothing orders them",
-		   post->call, post->length, first_byte(post), post->spans ? "filled" : "read", filled->call);
+		   "%s: %zu B at %p of its buffer are %s while %s %s them, which has not completed: nothing orders them",
+		   post->call, other->both.iov_len, other->both.iov_base, other->fills ? "filled" : "read", other->call,
+		   other->other_fills ? "fills" : "reads");
 }
 
 void check_post_enter(struct check_post *post, const struct iovec *results, size_t count)
 {
 	struct clash used = { .found = false }, again = { .found = false }, context = { .found = false },
-		     filled = { .found = false };
+		     unordered = { .found = false };
+	struct meeting meeting = { .post = post, .used = &used, .again = &again, .unordered = &unordered };
 
-	if (post->receive)
-		post->spans = set_spans(post, post->span, LIMIT_IOV, post->iov, post->count);
-	else
-		post->spans = set_spans(post, post->span, LIMIT_IOV, results, count);
-	if (check_races() && !post->receive && !post->spans)
-		post->sources = set_spans(post, post->source, CHECK_BUFFERS, post->iov, post->count);
+	set_spans(post, results, count);
 	check_lock(&lock);
-	meet_others(post, &used, &again, &filled);
+	meet_others(&meeting);
 	if (post->has_context)
 		interval_tree_find(&contexts, post->context.range.first, post->context.range.last, clash_see, &context);
 	add_to_lists(post);
@@ -256,10 +304,13 @@ void check_post_enter(struct check_post *post, const struct iovec *results, size
 		tell_used(post, &used, CHECK_RECEIVE_USED);
 	else if (again.found)
 		tell_used(post, &again, CHECK_RECEIVE_SHARED);
-	if (check_races() && !used.found && !again.found)
-		own_buffers(post, results, count);
-	if (filled.found)
-		tell_filled(post, &filled);
+	if (check_races() && !used.found && !again.found) {
+		/* What it reads stays as it is; what it fills nobody looks at. */
+		own_spans(&post->fills, post->span, post->spans, false);
+		own_spans(&post->reads, post->source, post->sources, true);
+	}
+	if (unordered.found)
+		tell_unordered(post, &unordered);
 	if (context.found)
 		tell_context(post, &context);
 }
@@ -311,6 +362,12 @@ bool check_posts_met(const struct iovec *run, size_t count, bool changes, uint64
 	return found;
 }
 
+static void leave_alone(struct check_post *post)
+{
+	check_owned_end(&post->fills);
+	check_owned_end(&post->reads);
+}
+
 void check_post_leaves(struct check_post *post, uint64_t at_ns)
 {
 	uint_fast64_t unknown = 0;
@@ -320,7 +377,7 @@ void check_post_leaves(struct check_post *post, uint64_t at_ns)
 
 static void leave(struct check_post *post)
 {
-	check_owned_end(&post->owned);
+	leave_alone(post);
 	if (post->forks == forks) {
 		check_lock(&lock);
 		*post->at = post->next;
@@ -380,7 +437,7 @@ void check_post_place(void *placed)
 {
 	struct check_post *post = placed;
 
-	check_owned_end(&post->owned);
+	leave_alone(post);
 	compare(post);
 }
 
@@ -395,7 +452,7 @@ void check_post_end(void *ending)
 {
 	struct check_post *post = ending;
 
-	check_owned_end(&post->owned);
+	leave_alone(post);
 	atomic_store(&post->over, true);
 	if (!check_inside && atomic_load(&ended_count) >= LIMIT_CHECK_ENDED) {
 		settle(post);

@@ -252,9 +252,8 @@ static void accessed(void *arg, uintptr_t address, bool store, const struct call
 	const struct check_owned *owned = arg;
 	const struct race_open *open = arg;
 
-	if (owned->of_post)
-		tell_access_to_post((const struct check_post *)((const char *)arg - offsetof(struct check_post, owned)), address,
-				    store, stack);
+	if (owned->post)
+		tell_access_to_post(owned->post, address, store, stack);
 	else if (!store && open->who.changes && open->end - address <= POLLED)
 		tell_polled(open, address, stack);
 	else if (atomic_load(known_of(open->who.session)) < open->serial)

@@ -206,6 +206,20 @@ static void results_meet(unsigned round)
 	kit_sent(2);
 }
 
+/* A read into what is still written from, or, by how 1, read into. Right: fenced. */
+static void read_into_used(unsigned round)
+{
+	(void)round;
+	if (race_self == TARGET)
+		return;
+	if (race_this->how == 1)
+		kit_get(TARGET, SOURCE, X, SIZE, 0);
+	else
+		kit_put(TARGET, SOURCE, X, SIZE, 0);
+	kit_get(TARGET, SOURCE + SIZE / 2, Y, SIZE, racy() ? 0 : FI_FENCE);
+	kit_sent(2);
+}
+
 /* The peer writes where this side reads into. */
 static void peer_writes_result(unsigned round)
 {
@@ -333,6 +347,9 @@ static const struct race_case cases[] = {
 	RACE("fetched-to-one-place", "several-buffers", OP_OP, 2, results_meet, .how = 1),
 	TWIN("results-side-by-side", "several-buffers", 2, results_meet, .how = 0),
 	TWIN("fetched-side-by-side", "several-buffers", 2, results_meet, .how = 1),
+	RACE("read-into-source", "several-buffers", OP_OP, 2, read_into_used, .how = 0),
+	TWIN("read-into-source-fenced", "several-buffers", 2, read_into_used, .how = 0),
+	TWIN("read-into-result-fenced", "several-buffers", 2, read_into_used, .how = 1),
 	RACE("peer-writes-result", "remote-conflict", OP_OP, 2, peer_writes_result),
 	TWIN("peer-writes-beside-result", "remote-conflict", 2, peer_writes_result),
 	RACE("peer-writes-source", "remote-conflict", OP_OP, 2, peer_meets_source),

@@ -244,6 +244,20 @@ static void read_into_a_source(void)
 	finish(1);
 }
 
+/* What a queue pair brings comes in the order of its requests. */
+static void reads_of_one_pair(void)
+{
+	if (!race_self)
+		return;
+	begin(0, 0, WRITE, INTO, HEAD, LONG);
+	begin(0, 0, READ, INTO, X, LONG);
+	begin(0, 0, READ, INTO + LONG - SHORT, Y, LONG);
+	begin(0, 0, ADD, INTO + LONG, HEAD + LONG, WORD);
+	begin(0, 0, ADD, INTO + LONG, HEAD + LONG, WORD);
+	for (unsigned i = 0; i < 5; i++)
+		finish(0);
+}
+
 static void source_written_by_another(void)
 {
 	if (race_self == 1)
@@ -383,6 +397,7 @@ static const struct race_case local_cases[] = {
 	VERBS_TWIN("read-sent-on-fenced", "missing-order", 2, read_sent_on),
 	VERBS_TWIN("read-written-on-fenced", "missing-order", 2, read_written_on),
 	VERBS_TWIN("result-sent-on-fenced", "missing-order", 2, result_sent_on),
+	VERBS_TWIN("reads-of-one-pair", "several-buffers", 2, reads_of_one_pair),
 	VERBS_TWIN("source-of-two", "several-buffers", 2, source_of_two),
 	VERBS_TWIN("source-read-by-another", "three-processes", 3, source_read_by_another),
 };
