@@ -31,13 +31,23 @@ bool binding_reaches(const struct mr *mr, const struct binding_end *end)
 	return binding_exists(mr, end) || (end && end->whole && binding_exists(mr, end->whole));
 }
 
-bool binding_to_endpoint(const struct mr *mr)
+static bool binding_to(const struct mr *mr, bool counter)
 {
 	role_assert();
 	for (const struct mr_binding *binding = mr->bindings; binding; binding = binding->next_of_mr)
-		if (!binding->end->cntr)
+		if (!binding->end->cntr != counter)
 			return true;
 	return false;
+}
+
+bool binding_to_endpoint(const struct mr *mr)
+{
+	return binding_to(mr, false);
+}
+
+bool binding_to_counter(const struct mr *mr)
+{
+	return binding_to(mr, true);
 }
 
 int binding_add(struct mr *mr, struct binding_end *end)

@@ -31,6 +31,7 @@ bool binding_exists(const struct mr *mr, const struct binding_end *end);
 bool binding_reaches(const struct mr *mr, const struct binding_end *end);
 /* Is the region bound to any endpoint? */
 bool binding_to_endpoint(const struct mr *mr);
+bool binding_to_counter(const struct mr *mr);
 /* Dissolves all bindings of a region. */
 void binding_drop_region(struct mr *mr);
 /* Dissolves up to SLICE_BINDINGS bindings; true if some are left. */

@@ -10,6 +10,7 @@
 #include "emu/nic/memory/place.h"
 #include "emu/nic/ops/races.h"
 #include "emu/nic/regions/mr.h"
+#include "emu/nic/regions/mr_binding.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/session.h"
 #include "wire/codec.h"
@@ -106,7 +107,7 @@ static bool access_tells(const struct conn *conn, const struct mr *mr)
 	const struct ep_attr *attr = &conn->session->ep->attr;
 	bool counted = attr->caps & EP_RMA_EVENT && (attr->cntr[EP_CNTR_REMOTE_WRITE] || attr->cntr[EP_CNTR_REMOTE_READ]);
 
-	return counted || mr->bindings || attr->caps & EP_REGION_EVENTS ||
+	return counted || binding_to_counter(mr) || attr->caps & EP_REGION_EVENTS ||
 	       conn->in.head.flags & (WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_TAGGED);
 }
 

@@ -209,6 +209,9 @@ void check_post_drop(void *post);
 void check_post_place(void *post);
 void check_post_end(void *post);
 
+/* May nobody know of its end? In the handler of a fault in its buffers. */
+bool check_post_is_open(const struct check_post *post);
+
 bool check_buffers_overlap(const struct iovec *a, size_t a_count, const struct iovec *b, size_t b_count);
 
 /* Operations that are under way: how many, and the call and place of one. */

@@ -22,7 +22,8 @@ static atomic_uint ended_count;
 static struct interval_tree written GUARDED_BY(lock), contexts GUARDED_BY(lock); /* buffers that the device writes to */
 static struct interval_tree sources GUARDED_BY(lock);                            /* that it reads */
 static unsigned int forks;
-static _Thread_local volatile bool looking, disturbed; /* it settles; and its signal handler has looked meanwhile */
+/* It settles; and its signal handler has looked meanwhile. The first is read in the handler of a fault. */
+static _Thread_local volatile bool looking __attribute__((tls_model("initial-exec"))), disturbed;
 
 static const void *first_byte(const struct check_post *post)
 {
@@ -448,11 +449,16 @@ static void settle(struct check_post *post)
 	leave(post);
 }
 
+/* A signal handler that looks while its thread does may know of the end already. */
+bool check_post_is_open(const struct check_post *post)
+{
+	return !(looking && post->over);
+}
+
 void check_post_end(void *ending)
 {
 	struct check_post *post = ending;
 
-	leave_alone(post);
 	atomic_store(&post->over, true);
 	if (!check_inside && atomic_load(&ended_count) >= LIMIT_CHECK_ENDED) {
 		settle(post);

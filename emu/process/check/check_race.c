@@ -252,8 +252,10 @@ static void accessed(void *arg, uintptr_t address, bool store, const struct call
 	const struct check_owned *owned = arg;
 	const struct race_open *open = arg;
 
-	if (owned->post)
+	if (owned->post && check_post_is_open(owned->post))
 		tell_access_to_post(owned->post, address, store, stack);
+	else if (owned->post)
+		return;
 	else if (!store && open->who.changes && open->end - address <= POLLED)
 		tell_polled(open, address, stack);
 	else if (atomic_load(known_of(open->who.session)) < open->serial)

@@ -276,13 +276,15 @@ Test(mr_life, counters_of_a_region)
 	cr_assert_eq(cntr_open(&first.cntr, NULL, NULL), 0);
 	cr_assert_eq(cntr_open(&second.cntr, NULL, NULL), 0);
 	cr_assert(!binding_add(&mr, &first) && !binding_add(&mr, &second));
-	cr_assert(!binding_to_endpoint(&mr));
+	cr_assert(!binding_to_endpoint(&mr) && binding_to_counter(&mr));
 	cr_assert(!binding_add(&mr, &here) && binding_to_endpoint(&mr));
 	binding_count_change(&mr, 1);
 	binding_drop_slice(&first);
 	binding_count_change(&mr, 1);
 	cr_assert_eq(cntr_read(first.cntr), 1);
 	cr_assert_eq(cntr_read(second.cntr), 2);
+	binding_drop_slice(&second);
+	cr_assert(!binding_to_counter(&mr));
 	binding_drop_region(&mr);
 	cr_assert_eq(cntr_close(first.cntr), 0);
 	cr_assert_eq(cntr_close(second.cntr), 0);
