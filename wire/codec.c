@@ -173,10 +173,11 @@ static enum wire_flaw check_taken(const struct wire_head *head)
 	return wire_get32(taken->status) <= WIRE_CANCELLED ? WIRE_FLAWLESS : WIRE_FLAW_STATUS;
 }
 
-#define ATOMIC_FLAGS (WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_SETTLES)
+#define ATOMIC_FLAGS (WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_SETTLES | WIRE_F_DELIVERED)
 #define MESSAGE_FLAGS (WIRE_F_CQ_DATA | WIRE_F_TAGGED | WIRE_F_COLLECTIVE | WIRE_F_SETTLES)
-#define WRITE_FLAGS \
-	(WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_FIRST | WIRE_F_LAST | WIRE_F_TAGGED | WIRE_F_SOLICITED | WIRE_F_SETTLES)
+#define WRITE_FLAGS                                                                                                        \
+	(WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_FIRST | WIRE_F_LAST | WIRE_F_TAGGED | WIRE_F_SOLICITED | WIRE_F_SETTLES | \
+	 WIRE_F_DELIVERED)
 #define RSEND_FLAGS (WIRE_F_CQ_DATA | WIRE_F_FIRST | WIRE_F_LAST | WIRE_F_SOLICITED)
 
 /* A request about a region; another request; an answer or a frame of the greeting. */

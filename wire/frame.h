@@ -75,6 +75,7 @@ enum wire_flag {
 	WIRE_F_PULLED = 0x10,  /* DATA: answers a PULL, so ref is in the sender's own numbering; else a READ */
 	WIRE_F_SETTLES = 0x10, /* WRITE (on every segment), READ, ATOMIC, SEND, RTS: see WIRE-191 */
 	WIRE_F_COMMIT = 0x20,  /* WRITE (on every segment), ATOMIC: answered when the bytes are durable */
+	WIRE_F_DELIVERED = 0x40, /* WRITE (on every segment), ATOMIC: see WIRE-191 */
 	/* SEND, RTS, without TAGGED and CQ_DATA: of a collective. The tag names its group, cq_data the collective and the step. */
 	WIRE_F_COLLECTIVE = 0x40,
 	WIRE_F_SOLICITED = 0x80, /* RSEND, WRITE with CQ_DATA (on every segment): its completion is an event that was asked for */

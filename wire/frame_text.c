@@ -39,15 +39,25 @@ static void add_hex(struct text_line *line, const char *name, wire_u64 value)
 	add(line, " %s 0x%" PRIx64, name, wire_get64(value));
 }
 
-static void add_flags(struct text_line *line, uint8_t flags, bool request)
+static const char *flag_name(const struct wire_head *head, int bit)
 {
 	static const char *const names[8] = { "FIRST", "LAST", "CQ_DATA", "TAGGED", "PULLED", "COMMIT", "COLLECTIVE", "SOLICITED" };
+
+	if (1 << bit == WIRE_F_SETTLES && wire_is_request(head->op))
+		return "SETTLES";
+	if (1 << bit == WIRE_F_DELIVERED && (head->op == WIRE_WRITE || head->op == WIRE_ATOMIC))
+		return "DELIVERED";
+	return names[bit];
+}
+
+static void add_flags(struct text_line *line, const struct wire_head *head)
+{
 	char before = ' ';
 
 	for (int bit = 0; bit < 8; bit++) {
-		if (!(flags & 1 << bit))
+		if (!(head->flags & 1 << bit))
 			continue;
-		add(line, "%c%s", before, request && 1 << bit == WIRE_F_SETTLES ? "SETTLES" : names[bit]);
+		add(line, "%c%s", before, flag_name(head, bit));
 		before = '|';
 	}
 }
@@ -350,7 +360,7 @@ size_t wire_text(char *text, size_t size, const struct wire_head *head)
 		add_count(&line, "seq", head->seq);
 	if (wire_get64(head->ack))
 		add_count(&line, "ack", head->ack);
-	add_flags(&line, head->flags, wire_is_request(head->op));
+	add_flags(&line, head);
 	add_body(&line, head);
 	if (wire_get32(head->payload))
 		add(&line, " payload %" PRIu32, wire_get32(head->payload));

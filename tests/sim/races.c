@@ -99,12 +99,20 @@ static void stage_end(struct stage *stage)
 	cr_assert_eq(told.open, 0);
 }
 
-static struct job *post(struct stage *stage, enum op_kind kind, uint64_t place, uint32_t flags)
+static struct job *post_so(struct stage *stage, enum op_kind kind, uint64_t place, uint32_t flags)
 {
 	struct job *job = bed_post(&stage->bed, kind, stage->target, place * BYTES, BYTES, flags);
 
 	model_pass(stage->bed.model, LATE / 8);
 	return job;
+}
+
+/* What changes bytes completes when they can be seen. */
+static struct job *post(struct stage *stage, enum op_kind kind, uint64_t place, uint32_t flags)
+{
+	if (kind == OP_WRITE || kind == OP_ATOMIC)
+		flags |= POST_DELIVERED;
+	return post_so(stage, kind, place, flags);
 }
 
 /* Each kind is executed when it comes, and its initiator hears of that when its time is over. */
@@ -126,6 +134,41 @@ Test(sim_races, an_answer_waits)
 		cr_assert(job->done && !job->failed && told.closed == 1, "kind %zu", i);
 		stage_end(&stage);
 	}
+}
+
+/* The completion of one that is not to be delivered says nothing of its bytes: it comes at once, and the access is still open. */
+Test(sim_races, an_answer_that_delivers_nothing_does_not_wait)
+{
+	static const enum op_kind kinds[] = { OP_WRITE, OP_ATOMIC };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct job *first, *second;
+		struct stage stage;
+
+		stage_open(&stage, LATE, 0);
+		first = post_so(&stage, kinds[i], 0, 0);
+		cr_assert(first->done && told.executed == 1 && told.closed == 0, "kind %zu", i);
+		second = post_so(&stage, kinds[i], 1, POST_FENCE);
+		cr_assert(second->done && told.closed == 1 && told.open == 1, "kind %zu", i);
+		model_pass(stage.bed.model, LATE);
+		cr_assert_eq(told.open, 0, "kind %zu", i);
+		stage_end(&stage);
+	}
+}
+
+/* One that waits has all behind it wait, and none before it. */
+Test(sim_races, an_answer_waits_behind_one_that_does_not)
+{
+	struct job *first, *second;
+	struct stage stage;
+
+	stage_open(&stage, LATE, EP_ORDER_ALL);
+	first = post_so(&stage, OP_WRITE, 0, 0);
+	second = post(&stage, OP_WRITE, 1, 0);
+	cr_assert(first->done && !second->done && told.open == 2);
+	model_pass(stage.bed.model, LATE);
+	cr_assert(second->done && told.open == 0);
+	stage_end(&stage);
 }
 
 /* Behind one that waits nothing is answered, though it is not held back itself. */

@@ -35,11 +35,11 @@ names.ops = {
 	[4] = { name = "CHALLENGE", body = "challenge", size = 56, flags = 0x00, payload = false, sort = "greeting" },
 	[5] = { name = "PROOF", body = "proof", size = 32, flags = 0x00, payload = false, sort = "greeting" },
 	[6] = { name = "PAIR", body = "pair", size = 16, flags = 0x00, payload = false, sort = "control" },
-	[16] = { name = "WRITE", body = "write", size = 48, flags = 0xbf, payload = true, sort = "request" },
+	[16] = { name = "WRITE", body = "write", size = 48, flags = 0xff, payload = true, sort = "request" },
 	[17] = { name = "READ", body = "read", size = 40, flags = 0x18, payload = false, sort = "request" },
 	[18] = { name = "SEND", body = "send", size = 32, flags = 0x5c, payload = true, sort = "request" },
 	[19] = { name = "RTS", body = "send", size = 32, flags = 0x5c, payload = false, sort = "request" },
-	[20] = { name = "ATOMIC", body = "atomic", size = 56, flags = 0x34, payload = true, sort = "request" },
+	[20] = { name = "ATOMIC", body = "atomic", size = 56, flags = 0x74, payload = true, sort = "request" },
 	[21] = { name = "CONNECT", body = "cm", size = 16, flags = 0x00, payload = true, sort = "request" },
 	[22] = { name = "ACCEPT", body = "cm", size = 16, flags = 0x00, payload = true, sort = "request" },
 	[23] = { name = "REJECT", body = "cm", size = 16, flags = 0x00, payload = true, sort = "request" },
@@ -305,7 +305,8 @@ names.bits.flags = {
 	{ 0x10, "PULLED", "answers a PULL, in DATA" },
 	{ 0x10, "SETTLES", "sees all that was written before, in a request" },
 	{ 0x20, "COMMIT", "to be made durable" },
-	{ 0x40, "COLLECTIVE", "of a collective" },
+	{ 0x40, "COLLECTIVE", "of a collective, in SEND and RTS" },
+	{ 0x40, "DELIVERED", "is done when its bytes can be seen, in WRITE and ATOMIC" },
 	{ 0x80, "SOLICITED", "its completion is asked for" },
 }
 names.bits.features = {

@@ -94,12 +94,19 @@ return function(names, check)
 	end
 
 	-- The other flags follow from the rest of the words.
-	local LOUD = { CQ_DATA = true, COMMIT = true, TAGGED = true, COLLECTIVE = true, SOLICITED = true }
+	local LOUD = { CQ_DATA = true, COMMIT = true, TAGGED = true, SOLICITED = true }
+	local function is_shown(head, name)
+		if name == "PULLED" or name == "SETTLES" then
+			return (name == "PULLED") == (head.name == "DATA")
+		elseif name == "COLLECTIVE" or name == "DELIVERED" then
+			return (name == "DELIVERED") == (head.name == "WRITE" or head.name == "ATOMIC")
+		end
+		return LOUD[name]
+	end
 	local function bit_names(head)
 		local text = ""
 		for _, bit in ipairs(names.bits.flags) do
-			local shown = LOUD[bit[2]] or bit[2] == (head.name == "DATA" and "PULLED" or "SETTLES")
-			if has(head.flags, bit[1]) and shown then
+			if has(head.flags, bit[1]) and is_shown(head, bit[2]) then
 				text = text .. " " .. bit[2]
 			end
 		end

@@ -232,7 +232,7 @@ static bool session_quiet(struct session *session)
 {
 	struct responder *rsp = &session->rsp;
 
-	if (rsp->open_seq)
+	if (rsp->opens)
 		open_access_let_go(session);
 	if (session->conn && rsp->owed_requests > 0) {
 		rsp->ack_now = true;

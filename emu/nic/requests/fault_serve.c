@@ -83,7 +83,7 @@ bool fault_begin(struct conn *conn, const struct wire_head *head, enum op_kind k
 		return false;
 	}
 	note_for_report(conn, head, kind);
-	if (conn->session->rsp.open_seq)
+	if (conn->session->rsp.opens)
 		open_access_before(conn->session, head);
 	if (peer == &fault_watching) {
 		conn->in.counts = false;
@@ -140,7 +140,7 @@ void fault_end(struct conn *conn)
 		note_context(conn->session);
 	if (reports && conn->in.reported)
 		reports->served(conn->in.kind, conn->in.why.cause == REFUSAL_NONE ? conn->in.asks : 0, conn->in.starts);
-	if (conn->session->rsp.open_seq)
+	if (conn->session->rsp.opens)
 		open_access_executed(conn->session);
 	if (!conn->in.counts)
 		return;

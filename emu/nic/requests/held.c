@@ -119,7 +119,7 @@ static bool tells_more(const struct conn *conn, const struct wire_head *head, co
 {
 	const struct ep_attr *attr = &conn->session->ep->attr;
 
-	return head->flags & (WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_TAGGED | WIRE_F_SETTLES) || mr->bindings || mr->pin ||
+	return head->flags & (WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_TAGGED | WIRE_F_DELIVERED) || mr->bindings || mr->pin ||
 	       attr->caps & EP_REGION_EVENTS || (head->op != WIRE_READ && attr->cntr[EP_CNTR_REMOTE_WRITE]);
 }
 

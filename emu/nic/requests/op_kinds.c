@@ -57,17 +57,23 @@ static uint8_t data_flags(const struct op *op)
 	return (op->flags & POST_CQ_DATA ? WIRE_F_CQ_DATA : 0) | (op->flags & POST_SOLICITED ? WIRE_F_SOLICITED : 0);
 }
 
-/* Is what the peer may hold back to be seen before the op is done (WIRE-191)? */
+/* Is what the peer may hold back of those before it to be seen before the op is executed (WIRE-191)? */
 static inline uint8_t settles(const struct session *session, const struct op *op)
 {
-	return unlikely(op->flags & (POST_FENCE | POST_DELIVERED)) && session->peer_holds ? WIRE_F_SETTLES : 0;
+	return unlikely(op->flags & POST_FENCE) && session->peer_holds ? WIRE_F_SETTLES : 0;
+}
+
+/* And of itself, before it is done? */
+static inline uint8_t delivers(const struct session *session, const struct op *op)
+{
+	return unlikely(op->flags & POST_DELIVERED) && session->peer_holds ? WIRE_F_DELIVERED : 0;
 }
 
 /* Those that few writes have. */
 static __attribute__((noinline, cold)) uint8_t rare_flags(const struct op *op)
 {
 	return (op->flags & POST_COMMIT ? WIRE_F_COMMIT : 0) | (op->flags & POST_TAGGED ? WIRE_F_TAGGED : 0) |
-	       (op->flags & POST_CQ_DATA ? data_flags(op) : 0) | settles(op->session, op);
+	       (op->flags & POST_CQ_DATA ? data_flags(op) : 0) | settles(op->session, op) | delivers(op->session, op);
 }
 
 /* The frame's head and body: the op's next `payload` bytes. */
@@ -200,7 +206,7 @@ static bool fill_atomic(struct session *session, struct conn *conn, struct op *o
 		.type = op->what.type,
 	};
 	uint8_t flags = ((op->flags & POST_CQ_DATA) ? WIRE_F_CQ_DATA : 0) | ((op->flags & POST_COMMIT) ? WIRE_F_COMMIT : 0) |
-			settles(session, op);
+			settles(session, op) | delivers(session, op);
 	uint32_t payload = (uint32_t)wire_atomic_payload(fields.kind, fields.op, fields.length);
 	uint8_t bytes[2 * LIMIT_ATOMIC];
 	void *at = conn_frame_begin(conn, payload, 0);

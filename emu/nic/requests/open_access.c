@@ -20,14 +20,15 @@ struct open_access {
 	struct session *session;
 	uint64_t seq, mr_id;
 	uint64_t until_ns; /* not before that of an earlier one of the session */
+	bool answered;     /* its initiator knows no more by that than that its source is free */
 	bool executed;     /* told; a READ may be asked again */
 	void *open;
 };
 
-/* The session's answers may go up to its next open one. */
+/* The session's answers may go up to its next one that is not answered. */
 static void session_goes_on(struct session *session, const struct open_access *next)
 {
-	while (next && next->session != session)
+	while (next && (next->session != session || next->answered))
 		next = next->next;
 	session->rsp.open_seq = next ? next->seq : 0;
 	session->rsp.ack_now = true;
@@ -43,7 +44,9 @@ static void let_go(struct open_access **at)
 
 	*at = first->next;
 	nic->config.races->closed(first->open);
-	session_goes_on(session, first->next);
+	session->rsp.opens--;
+	if (!first->answered)
+		session_goes_on(session, first->next);
 	free(first);
 }
 
@@ -52,7 +55,7 @@ void open_access_let_go(struct session *session)
 	struct open_access **at = &session->ep->nic->opens;
 
 	nic_role(session->ep->nic);
-	while (*at && session->rsp.open_seq) {
+	while (*at && session->rsp.opens) {
 		if ((*at)->session == session)
 			let_go(at);
 		else
@@ -130,13 +133,20 @@ static void open_access_add(struct session *session, const struct open_access *w
 	added->until_ns = until_ns;
 	added->next = *at;
 	*at = added;
-	if (!session->rsp.open_seq)
+	session->rsp.opens++;
+	if (!what->answered && !session->rsp.open_seq)
 		session->rsp.open_seq = what->seq;
 	nic_arm_timer(nic, nic->opens->until_ns);
 }
 
-bool open_access_begin(struct conn *conn, const struct access *ask, const struct mr *mr, const struct mr_place *place, bool changes,
-		       uint32_t element)
+/* Does the answer say that the bytes are in their place? A READ and an atomic that returns something have them in it. */
+static bool answer_delivers(const struct conn *conn, const struct access *ask, const struct access_effect *effect)
+{
+	return conn->ep->pairing || ask->op == OP_READ || effect->returns || conn->in.head.flags & WIRE_F_DELIVERED;
+}
+
+bool open_access_begin(struct conn *conn, const struct access *ask, const struct mr *mr, const struct mr_place *place,
+		       const struct access_effect *effect)
 {
 	struct session *session = conn->session;
 	struct nic *nic = conn->nic;
@@ -146,12 +156,12 @@ bool open_access_begin(struct conn *conn, const struct access *ask, const struct
 		.peer = session_name(session, name, sizeof(name)),
 		.key = ask->to.key,
 		.op = ask->op,
-		.changes = changes,
+		.changes = effect->changes,
 		.tells = access_tells(conn, mr),
 		.waw = keeps_waw(session),
 		.raw = !(session->peer_needs_no & WIRE_NO_RAW),
 		.pinned = mr->pin,
-		.element = element,
+		.element = effect->element,
 		.run = place->run,
 		.count = place->count,
 		.now_ns = nic_now(nic),
@@ -159,7 +169,8 @@ bool open_access_begin(struct conn *conn, const struct access *ask, const struct
 	struct race_opened opened;
 
 	nic_role(nic);
-	if (changes && element && access.waw) /* others may learn of it by atomics of theirs, as of a lock that is let go */
+	if (effect->changes && effect->element &&
+	    access.waw) /* others may learn of it by atomics of theirs, as of a lock that is let go */
 		open_access_let_go(session);
 	opened = nic->config.races->arrived(&access);
 	if (opened.open)
@@ -167,8 +178,9 @@ bool open_access_begin(struct conn *conn, const struct access *ask, const struct
 								.seq = wire_get64(conn->in.head.seq),
 								.mr_id = mr->id,
 								.until_ns = access.now_ns + opened.hold_ns,
+								.answered = !answer_delivers(conn, ask, effect),
 								.open = opened.open });
-	if (access.tells && changes && access.waw)
+	if (access.tells && effect->changes && access.waw)
 		open_access_let_go(session);
 	return opened.apart;
 }
@@ -206,6 +218,8 @@ void open_access_executed(struct session *session)
 void open_access_before(struct session *session, const struct wire_head *head)
 {
 	nic_role(session->ep->nic);
+	if (head->flags & WIRE_F_SETTLES)
+		open_access_let_go(session);
 	if (head->op == WIRE_WRITE || head->op == WIRE_READ || head->op == WIRE_ATOMIC || head->op == WIRE_TAKEN)
 		return; /* open_access_begin() */
 	if (!(session->peer_needs_no & WIRE_NO_SAW))

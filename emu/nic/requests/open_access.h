@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* open_access.h - accesses of peers whose answers are held back, so that others may meet them (races.h). Acknowledgements, results
- * and data are let go in the order of their requests: from the first open one on nothing of the session is answered.
+ * and data are let go in the order of their requests: from the first open one on nothing of the session is answered. A write whose
+ * answer does not say that it was delivered is answered at once, and stays open (WIRE-191).
  *
  * Owner:  the nic, in one list by time, which is for each session that of its requests. Thread: holder of the driver role.
  * Only where nic_config.races is set, and session->fault, too. */
@@ -19,10 +20,17 @@ struct nic;
 struct session;
 struct wire_head;
 
-/* A request was granted access to the place, and is about to be executed. `element`: of an atomic, in bytes; else 0. True: the
- * bytes of the write go to their place by open_access_store() alone. */
+/* What an access does to its bytes. */
+struct access_effect {
+	bool changes;     /* them */
+	bool returns;     /* what they were before */
+	uint32_t element; /* of an atomic, in bytes; else 0 */
+};
+
+/* A request was granted access to the place, and is about to be executed. True: the bytes of the write go to their place by
+ * open_access_store() alone. */
 __attribute__((cold, noinline)) bool open_access_begin(struct conn *conn, const struct access *ask, const struct mr *mr,
-						       const struct mr_place *place, bool changes, uint32_t element);
+						       const struct mr_place *place, const struct access_effect *effect);
 /* conn->in.place is where they go; conn->in.fault: that memory is not there. */
 void open_access_store(struct conn *conn, const uint8_t *bytes, uint32_t length);
 /* The last request of the session has been executed. */

@@ -207,7 +207,7 @@ void responder_cut(struct session *session, struct conn *conn)
 		message_undo(conn);
 	free(conn->in.own);
 	conn->in = (struct incoming){ .sink = SINK_DROP };
-	if (rsp->open_seq)
+	if (rsp->opens)
 		open_access_cut(session);
 	target_write_pause(session);
 	target_rsend_pause(session);
@@ -234,7 +234,7 @@ void responder_flush(struct session *session, enum refusal_cause cause)
 	target_rsend_abandon(session, cause);
 	commits_end(session);
 	held_release(session);
-	if (session->rsp.open_seq)
+	if (session->rsp.opens)
 		open_access_let_go(session);
 	free(session->rsp.slot);
 	responder_init(&session->rsp);

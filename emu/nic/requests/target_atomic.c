@@ -167,7 +167,10 @@ static const char *execute(struct conn *conn, const struct atomic_request *reque
 	ask->mr_id = mr->id;
 	done->counted = mr->bindings;
 	if (unlikely(session->fault) && conn->nic->config.races)
-		(void)open_access_begin(conn, ask, mr, &place, what.op != ATOMIC_READ, (uint32_t)atomic_size(what.type));
+		(void)open_access_begin(conn, ask, mr, &place,
+					&(struct access_effect){ .changes = changes(what),
+								 .returns = elements.result,
+								 .element = (uint32_t)atomic_size(what.type) });
 	end = run_anywhere(conn, mr, &place, ask, &elements);
 	if (end == ATOMIC_FAULT) {
 		access_release(session, ask->to.key, ask->mr_id, ask->seq);

@@ -34,7 +34,7 @@ static __attribute__((noinline, cold)) struct held_read *read_watched(struct con
 								      const struct mr_place *place)
 {
 	if (conn->nic->config.races && !conn->in.repeat && !ask->tagged)
-		open_access_begin(conn, ask, mr, place, false, 0);
+		open_access_begin(conn, ask, mr, place, &(struct access_effect){ .returns = true });
 	return held_read(conn, head, mr, place);
 }
 

@@ -20,7 +20,7 @@
 #include "emu/nic/transport/transport_calls.h"
 
 /* Flags that all segments of a WRITE share. */
-enum { WRITE_SAME = WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_TAGGED | WIRE_F_SOLICITED | WIRE_F_SETTLES };
+enum { WRITE_SAME = WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_TAGGED | WIRE_F_SOLICITED | WIRE_F_SETTLES | WIRE_F_DELIVERED };
 
 /* The receive that its CQ data was to take, if it has one, is free again. */
 static void write_give_back(struct write_state *write)
@@ -245,7 +245,8 @@ static void write_meets(struct conn *conn)
 {
 	const struct access *ask = &conn->session->rsp.write.ask;
 
-	if (open_access_begin(conn, ask, access_region(conn->session, ask), &conn->in.place.to, true, 0))
+	if (open_access_begin(conn, ask, access_region(conn->session, ask), &conn->in.place.to,
+			      &(struct access_effect){ .changes = true }))
 		(void)held_apart(conn, wire_get32(conn->in.head.payload));
 }
 

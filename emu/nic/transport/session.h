@@ -162,7 +162,8 @@ struct responder {
 	struct hold hold;
 	uint64_t held_until_ns;       /* what is held back so far is seen by then */
 	uint32_t held;                /* so many pieces in nic->held */
-	uint64_t open_seq;            /* from this request on nothing is answered (open_access.c); 0: all is */
+	uint32_t opens;               /* accesses in nic->opens (open_access.c) */
+	uint64_t open_seq;            /* from this request on nothing is answered, for those; 0: all is */
 	struct tagged_access *tagged; /* receives that requests have taken and not ended yet */
 };
 

@@ -15,11 +15,11 @@ static const struct {
 	{ 4, 56, 0x00, false, false },  /* CHALLENGE */
 	{ 5, 32, 0x00, false, false },  /* PROOF */
 	{ 6, 16, 0x00, false, false },  /* PAIR */
-	{ 16, 48, 0xbf, true, true },   /* WRITE */
+	{ 16, 48, 0xff, true, true },   /* WRITE */
 	{ 17, 40, 0x18, false, true },  /* READ */
 	{ 18, 32, 0x5c, true, true },   /* SEND */
 	{ 19, 32, 0x5c, false, true },  /* RTS */
-	{ 20, 56, 0x34, true, true },   /* ATOMIC */
+	{ 20, 56, 0x74, true, true },   /* ATOMIC */
 	{ 21, 16, 0x00, true, true },   /* CONNECT */
 	{ 22, 16, 0x00, true, true },   /* ACCEPT */
 	{ 23, 16, 0x00, true, true },   /* REJECT */
