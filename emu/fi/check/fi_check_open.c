@@ -321,6 +321,7 @@ void check_exit(void)
 		return;
 	check_wait_exit();
 	check_posts_settle();
+	check_races_exit();
 	if (check_posts_left(NULL, &left))
 		check_posts_dropped(&left, true);
 	check_objects_exit();

@@ -115,6 +115,8 @@ struct race_ops;
 /* They are looked for from now on, with waits that are drawn from this seed; the first call counts. `strict`: memory that is polled
  * is one. Before the NIC starts, and once guard_install() was called. */
 void check_races_start(uint64_t from, bool strict);
+/* Tells how many buffers could not be watched, if they were many. */
+void check_races_exit(void);
 /* In a fork's child, where nothing is open. */
 void check_races_forked(void);
 /* For nic_config; NULL: they are not looked for. */

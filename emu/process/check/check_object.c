@@ -191,6 +191,7 @@ void check_exits(void)
 	if (!atomic_load(&on) || check_inside || report_inside())
 		return;
 	check_posts_settle();
+	check_races_exit();
 	(void)check_open_find(find_outer, &least);
 	(void)check_open_find(tell_left_open, &least);
 }

@@ -169,7 +169,8 @@ static void tell_two(const struct race_who *first, const struct race_who *later,
 /* Watches that may be begun: so many a second, and at most so many at once. */
 enum { WATCHES_PER_S = 4000 };
 
-static atomic_uint_fast64_t known[SESSIONS]; /* by session: the program knows of accesses up to this one */
+static atomic_uint_fast64_t known[SESSIONS];  /* by session: the program knows of accesses up to this one */
+static atomic_uint_fast64_t buffers, skipped; /* that were to be watched; and were one too many */
 
 static atomic_uint_fast64_t *known_of(const void *session)
 {
@@ -194,8 +195,43 @@ static bool may_watch(void)
 
 void check_owned_begin(struct check_owned *owned, const struct iovec *iov, size_t count, bool stores_alone)
 {
-	if (may_watch())
-		atomic_store(&owned->watch, page_watch_begin(iov, count, stores_alone ? PAGE_WATCH_STORES : PAGE_WATCH_ALL, owned));
+	struct page_watch *watch;
+	const char *why;
+
+	atomic_fetch_add(&buffers, 1);
+	if (!may_watch()) {
+		atomic_fetch_add(&skipped, 1);
+		return;
+	}
+	watch = page_watch_begin(iov, count, stores_alone ? PAGE_WATCH_STORES : PAGE_WATCH_ALL, owned);
+	atomic_store(&owned->watch, watch);
+	why = watch ? NULL : page_watch_ended_why();
+	if (why)
+		log_warn(PROCESS_ITSELF,
+			 "accesses of the CPU to memory of operations are not looked at from here on, races among operations "
+			 "are: %s",
+			 why);
+}
+
+/* A tenth of the buffers, or more, went unwatched for reasons that the program can do something about. */
+void check_races_exit(void)
+{
+	struct page_watch_counts counts;
+	uint64_t all = atomic_load(&buffers), many, without;
+
+	if (!on)
+		return;
+	page_watch_count(&counts);
+	many = counts.refused_full + atomic_load(&skipped);
+	without = counts.refused_memory + counts.refused_threads + counts.refused_handler + many;
+	if (without * 10 < all || !without)
+		return;
+	log_warn(PROCESS_ITSELF,
+		 "accesses of the CPU to %" PRIu64 " of %" PRIu64 " buffers were not looked at: %" PRIu64
+		 " are on stacks, in huge pages, memory of devices or the like, %" PRIu64
+		 " came while a thread did not trap its system calls, %" PRIu64
+		 " while the program's handler of faults stood in front, and %" PRIu64 " were too many",
+		 without, all, counts.refused_memory, counts.refused_threads, counts.refused_handler, many);
 }
 
 void check_owned_end(struct check_owned *owned)

@@ -10,8 +10,8 @@ enum { SHARED = 256 };
 
 struct mine mine;
 
-const struct race_set *const race_sets[] = { &verbs_remote,  &verbs_target, &verbs_local, &verbs_receives,
-					     &verbs_objects, &verbs_memory, NULL };
+const struct race_set *const race_sets[] = { &verbs_remote,  &verbs_target, &verbs_local,     &verbs_receives,
+					     &verbs_objects, &verbs_memory, &verbs_processes, NULL };
 
 const struct wanted *wanted(void)
 {

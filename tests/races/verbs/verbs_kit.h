@@ -44,7 +44,7 @@ struct wanted {
 
 void kit_round(unsigned round);
 
-extern const struct race_set verbs_remote, verbs_target, verbs_local, verbs_receives, verbs_objects, verbs_memory;
+extern const struct race_set verbs_remote, verbs_target, verbs_local, verbs_receives, verbs_objects, verbs_memory, verbs_processes;
 
 struct remote {
 	uint64_t at;
