@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* verbs_process.c - right programs that do with memory, signals and processes what races mode does, too, or has to see through: side 1
- * has an operation under way meanwhile. */
+/* verbs_process.c - right programs that do with memory, signals and processes what races mode does, too, or has to see through.
+ * Side 1 has an operation under way meanwhile. */
 #include <errno.h>
 #include <linux/io_uring.h>
 #include <linux/userfaultfd.h>
