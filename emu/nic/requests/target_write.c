@@ -240,13 +240,13 @@ static __attribute__((noinline)) bool write_goes_on(struct conn *conn, const str
 	       (head->flags & WRITE_SAME) == write->flags && wire_get64(body->cq_data) == write->cq_data;
 }
 
-/* Others are compared with it (races.h). */
-static void write_meets(struct conn *conn)
+/* Others are compared with it (races.h). `granted` is NULL but for a first segment, which may name no region at all. */
+static void write_meets(struct conn *conn, const struct mr *granted)
 {
 	const struct access *ask = &conn->session->rsp.write.ask;
+	const struct mr *mr = granted ? granted : access_region(conn->session, ask);
 
-	if (open_access_begin(conn, ask, access_region(conn->session, ask), &conn->in.place.to,
-			      &(struct access_effect){ .changes = true }))
+	if (open_access_begin(conn, ask, mr, &conn->in.place.to, &(struct access_effect){ .changes = true }))
 		(void)held_apart(conn, wire_get32(conn->in.head.payload));
 }
 
@@ -267,7 +267,7 @@ static __attribute__((noinline, cold)) void write_go_watched(struct conn *conn, 
 		return;
 	write_go(conn, head, granted);
 	if (conn->nic->config.races && conn->in.sink == SINK_WRITE && !conn->session->rsp.write.ask.tagged)
-		write_meets(conn);
+		write_meets(conn, granted);
 }
 
 const char *target_write_take(struct conn *conn, const struct wire_head *head)
