@@ -68,13 +68,13 @@ enum wire_op {
 };
 
 enum wire_flag {
-	WIRE_F_FIRST = 0x01,   /* WRITE, RSEND: first segment of its message */
-	WIRE_F_LAST = 0x02,    /* WRITE, RSEND, DATA: last segment of its message */
-	WIRE_F_CQ_DATA = 0x04, /* WRITE, RSEND (on every segment), SEND, RTS, ATOMIC: cq_data is to be delivered */
-	WIRE_F_TAGGED = 0x08,  /* SEND, RTS: matched by tag; WRITE, READ: WIRE-85 */
-	WIRE_F_PULLED = 0x10,  /* DATA: answers a PULL, so ref is in the sender's own numbering; else a READ */
-	WIRE_F_SETTLES = 0x10, /* WRITE (on every segment), READ, ATOMIC, SEND, RTS: see WIRE-191 */
-	WIRE_F_COMMIT = 0x20,  /* WRITE (on every segment), ATOMIC: answered when the bytes are durable */
+	WIRE_F_FIRST = 0x01,     /* WRITE, RSEND: first segment of its message */
+	WIRE_F_LAST = 0x02,      /* WRITE, RSEND, DATA: last segment of its message */
+	WIRE_F_CQ_DATA = 0x04,   /* WRITE, RSEND (on every segment), SEND, RTS, ATOMIC: cq_data is to be delivered */
+	WIRE_F_TAGGED = 0x08,    /* SEND, RTS: matched by tag; WRITE, READ: WIRE-85 */
+	WIRE_F_PULLED = 0x10,    /* DATA: answers a PULL, so ref is in the sender's own numbering; else a READ */
+	WIRE_F_SETTLES = 0x10,   /* WRITE (on every segment), READ, ATOMIC, SEND, RTS: see WIRE-191 */
+	WIRE_F_COMMIT = 0x20,    /* WRITE (on every segment), ATOMIC: answered when the bytes are durable */
 	WIRE_F_DELIVERED = 0x40, /* WRITE (on every segment), ATOMIC: see WIRE-191 */
 	/* SEND, RTS, without TAGGED and CQ_DATA: of a collective. The tag names its group, cq_data the collective and the step. */
 	WIRE_F_COLLECTIVE = 0x40,

@@ -32,8 +32,8 @@ static uint32_t hello_features(const struct conn *conn)
 	       (ep->attr.caps & (EP_TAGGED_READ | EP_TAGGED_WRITE) ? WIRE_TAGGED_RMA : 0) |
 	       (ep->collectives ? WIRE_TAKES_COLLECTIVES | WIRE_HEARS_WAITS : 0) |
 	       (nic->link.join && !fault_plan_of(nic) ? WIRE_TRUNKS : 0) | (session_walled(conn->session) ? WIRE_NEVER_DIALS : 0) |
-	       (claim_asks(conn) ? WIRE_ASKS_ALONE : 0) | needs_no(ep) | (fault_plan_of(nic) || nic->config.races ? WIRE_HOLDS : 0) |
-	       (ep->pairing ? pairing_features(ep) : 0);
+	       (claim_asks(conn) ? WIRE_ASKS_ALONE : 0) | needs_no(ep) |
+	       (fault_plan_of(nic) || nic->config.races ? WIRE_HOLDS : 0) | (ep->pairing ? pairing_features(ep) : 0);
 }
 
 void hello_send(struct conn *conn)
