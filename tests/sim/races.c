@@ -37,7 +37,7 @@ static struct race_opened arrived(const struct race_access *access)
 
 	told.arrived++;
 	told.last = *access;
-	if (access->tells || !told.hold_ns)
+	if ((access->tells && !access->waits) || !told.hold_ns)
 		return (struct race_opened){ .hold_ns = told.hold_ns };
 	seen = calloc(1, sizeof(*seen));
 	told.open++;
@@ -213,8 +213,9 @@ Test(sim_races, what_tells_lets_go)
 	} rows[] = {
 		{ OP_SEND, 0, EP_ORDER_SAW, true },
 		{ OP_SEND, 0, 0, false },
-		{ OP_WRITE, POST_CQ_DATA, EP_ORDER_RMA_WAW, true },
-		{ OP_WRITE, POST_CQ_DATA, 0, false },
+		{ OP_WRITE, POST_CQ_DATA, EP_ORDER_RMA_WAW, false }, /* it waits itself */
+		{ OP_ATOMIC, POST_CQ_DATA, EP_ORDER_RAW | EP_ORDER_WAW, true },
+		{ OP_ATOMIC, POST_CQ_DATA, 0, false },
 		{ OP_WRITE, 0, EP_ORDER_ALL, false },
 	};
 
@@ -228,6 +229,58 @@ Test(sim_races, what_tells_lets_go)
 		post(&stage, rows[i].kind, 1, rows[i].flags);
 		cr_assert_eq(first->done, rows[i].tells, "row %zu", i);
 		cr_assert_eq(told.closed, rows[i].tells, "row %zu", i);
+		stage_end(&stage);
+	}
+}
+
+static bool is_there(struct stage *stage, const uint8_t *bytes, uint64_t place)
+{
+	uint8_t now[BYTES];
+
+	region_get(stage->target, place * BYTES, now, BYTES);
+	return !memcmp(now, bytes, BYTES);
+}
+
+/* One that tells of itself is executed when its time is over, and what comes behind it then, too. */
+Test(sim_races, what_tells_waits)
+{
+	for (unsigned apart = 0; apart < 2; apart++) {
+		struct job *first, *second, *third;
+		struct stage stage;
+
+		stage_open(&stage, LATE, EP_ORDER_ALL);
+		told.apart = apart;
+		first = post_so(&stage, OP_WRITE, 0, POST_CQ_DATA);
+		second = post_so(&stage, OP_WRITE, 1, 0);
+		third = post_so(&stage, OP_SEND, 2, 0);
+		cr_assert(!first->done && !second->done && !third->done && told.arrived == 1 && told.open == 1);
+		cr_assert(!is_there(&stage, first->bytes, 0) && !is_there(&stage, second->bytes, 1));
+		model_pass(stage.bed.model, LATE);
+		cr_assert(first->done && second->done && third->done);
+		cr_assert(is_there(&stage, first->bytes, 0) && is_there(&stage, second->bytes, 1));
+		stage_end(&stage);
+	}
+}
+
+/* What has come is executed, though its initiator leaves; and not into a region that ends. */
+Test(sim_races, what_waits_and_an_end)
+{
+	for (int end = 0; end < 2; end++) {
+		struct stage stage;
+		uint8_t bytes[BYTES];
+		struct job *job;
+
+		stage_open(&stage, LATE, EP_ORDER_ALL);
+		job = post_so(&stage, OP_WRITE, 0, POST_CQ_DATA);
+		cr_assert(!job->done && told.open == 1);
+		memcpy(bytes, job->bytes, BYTES);
+		if (end == 0)
+			region_end(stage.target);
+		else
+			model_kill(stage.bed.model, stage.bed.party[0]->node);
+		model_pass(stage.bed.model, 2 * LATE);
+		cr_assert_eq(told.open, 0, "end %d", end);
+		cr_assert(end == 0 ? job->failed : is_there(&stage, bytes, 0), "end %d", end);
 		stage_end(&stage);
 	}
 }
@@ -309,15 +362,16 @@ Test(sim_races, over_cuts)
 {
 	for (uint64_t at = 1; at < 1200; at += 13) {
 		struct stage stage;
-		struct job *job[3];
+		struct job *job[4];
 
 		stage_open(&stage, LATE / 100, EP_ORDER_ALL);
 		world_fault(stage.bed.world, FAULT_CUT, 0, at % 2, at);
 		job[0] = bed_post(&stage.bed, OP_WRITE, stage.target, 0, BYTES, 0);
 		job[1] = bed_post(&stage.bed, OP_READ, stage.target, BYTES, BYTES, 0);
 		job[2] = bed_post(&stage.bed, OP_ATOMIC, stage.target, 2 * BYTES, BYTES, 0);
+		job[3] = bed_post(&stage.bed, OP_WRITE, stage.target, 3 * BYTES, BYTES, POST_CQ_DATA);
 		model_pass(stage.bed.model, 4 * LATE);
-		for (int i = 0; i < 3; i++)
+		for (int i = 0; i < 4; i++)
 			cr_assert(job[i]->done && !job[i]->failed, "cut at %d", (int)at);
 		cr_assert_eq(told.executed + told.closed_first, told.closed);
 		cr_assert_eq(told.executed, 3);

@@ -118,6 +118,7 @@ struct nic {
 	struct op *late;                       /* fault plan: have ended, and are told of later; by that time */
 	struct held *held;                     /* fault plan: bytes of peers that are seen later; by that time (held.c) */
 	size_t held_bytes;
+	struct conn_kept *kept;           /* connections that wait (conn_recv.c) */
 	struct open_access *opens;        /* accesses of peers whose answers are held back; by that time (open_access.c) */
 	uint32_t conn_count, dials;       /* dials: of them, those that this side dialled and that have not greeted */
 	uint8_t process[WIRE_ID_LEN / 2]; /* the first half of all its endpoints' instance ids */

@@ -345,6 +345,8 @@ __attribute__((noinline, cold)) static bool nic_tick(struct nic *nic)
 		held_tick(nic);
 	if (nic->opens)
 		open_access_tick(nic);
+	if (nic->kept)
+		conn_kept_tick(nic);
 	nic_arm_timer(nic, tick_alarm(nic));
 	pace_tick_end(&nic->pace);
 	return did;

@@ -4,7 +4,7 @@
  *
  * A peer's access is open from its arrival to the moment at which its answer is let go: before that its initiator knows nothing of
  * it. The device may let the answer go later than it could. An access that tells the target's program something (a message, CQ
- * data, a counter) is never open, and closes those before it that the session's order has executed before.
+ * data, a counter) is open until it is executed, and closes those before it that the session's order has executed before.
  *
  * Owner:  the device passes on what arrived() returned, and forgets it with closed(), which comes once.
  * Thread: holder of the driver role. No function waits for a lock under which a thread waits for the role. */
@@ -22,7 +22,8 @@ struct race_access {
 	uint64_t key;        /* of the region */
 	uint8_t op;          /* enum op_kind */
 	bool changes;        /* the bytes: a write, or an atomic that stores */
-	bool tells;          /* is not open: somebody is told of it at once */
+	bool tells;          /* somebody is told of it when it is executed, */
+	bool waits;          /* which may be later: else it is not open */
 	bool waw, raw;       /* the session executes it after the writes before it */
 	bool pinned;         /* the CPU may have no way to the bytes */
 	uint32_t element;    /* of an atomic, in bytes; else 0 */
@@ -34,7 +35,7 @@ struct race_access {
 /* What becomes of an access that is open. */
 struct race_opened {
 	void *open;       /* stands for it; NULL: it is not open */
-	uint64_t hold_ns; /* its answer is to be held back for so long */
+	uint64_t hold_ns; /* its answer is to be held back for so long, or its execution if it waits */
 	bool apart;       /* the bytes of the write come by store() */
 };
 

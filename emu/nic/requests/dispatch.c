@@ -4,6 +4,7 @@
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/messages/message.h"
+#include "emu/nic/requests/open_access.h"
 #include "emu/nic/requests/requester.h"
 #include "emu/nic/requests/responder.h"
 #include "emu/nic/transport/conn.h"
@@ -241,6 +242,16 @@ const char *dispatch_begin(struct conn *conn, const struct wire_head *head)
 	if (!broken && rule->end && wire_get32(in->head.payload) == 0)
 		broken = dispatch_end(conn, WIRE_GOOD);
 	return broken;
+}
+
+const char *dispatch_go_on(struct conn *conn)
+{
+	nic_role(conn->nic);
+	if (conn->session->rsp.opens)
+		open_access_let_go(conn->session);
+	target_write_recheck(conn);
+	return requester_acked(conn->session, wire_get64(conn->in.head.ack)) ? NULL
+									     : "acknowledgement of what was not sent (WIRE-60)";
 }
 
 void dispatch_payload(struct conn *conn, const uint8_t *bytes, uint32_t length)

@@ -104,17 +104,21 @@ static bool keeps_waw(const struct session *session)
 	return !(session->peer_needs_no & WIRE_NO_WAW);
 }
 
-/* Does the access tell the program of itself? */
+/* Does the access tell the program of itself? A write does so with its last segment. */
 static bool access_tells(const struct conn *conn, const struct mr *mr)
 {
+	const struct wire_head *head = &conn->in.head;
 	const struct ep_attr *attr = &conn->session->ep->attr;
 	bool counted = attr->caps & EP_RMA_EVENT && (attr->cntr[EP_CNTR_REMOTE_WRITE] || attr->cntr[EP_CNTR_REMOTE_READ]);
 
+	if (head->op == WIRE_WRITE && !(head->flags & WIRE_F_LAST))
+		return false;
 	return counted || binding_to_counter(mr) || attr->caps & EP_REGION_EVENTS ||
-	       conn->in.head.flags & (WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_TAGGED);
+	       head->flags & (WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_TAGGED);
 }
 
-static void open_access_add(struct session *session, const struct open_access *what)
+/* When it is over; 0: it is not open. */
+static uint64_t open_access_add(struct session *session, const struct open_access *what)
 {
 	struct nic *nic = session->ep->nic;
 	struct open_access *added = malloc(sizeof(*added)), **at = &nic->opens;
@@ -122,7 +126,7 @@ static void open_access_add(struct session *session, const struct open_access *w
 
 	if (!added) {
 		nic->config.races->closed(what->open);
-		return;
+		return 0;
 	}
 	for (const struct open_access *before = nic->opens; before; before = before->next)
 		if (before->session == session && before->until_ns > until_ns)
@@ -137,6 +141,7 @@ static void open_access_add(struct session *session, const struct open_access *w
 	if (!what->answered && !session->rsp.open_seq)
 		session->rsp.open_seq = what->seq;
 	nic_arm_timer(nic, nic->opens->until_ns);
+	return until_ns;
 }
 
 /* Does the answer say that the bytes are in their place? A READ and an atomic that returns something have them in it. */
@@ -145,8 +150,8 @@ static bool answer_delivers(const struct conn *conn, const struct access *ask, c
 	return conn->ep->pairing || ask->op == OP_READ || effect->returns || conn->in.head.flags & WIRE_F_DELIVERED;
 }
 
-bool open_access_begin(struct conn *conn, const struct access *ask, const struct mr *mr, const struct mr_place *place,
-		       const struct access_effect *effect)
+struct open_way open_access_begin(struct conn *conn, const struct access *ask, const struct mr *mr, const struct mr_place *place,
+				  const struct access_effect *effect)
 {
 	struct session *session = conn->session;
 	struct nic *nic = conn->nic;
@@ -158,6 +163,7 @@ bool open_access_begin(struct conn *conn, const struct access *ask, const struct
 		.op = ask->op,
 		.changes = effect->changes,
 		.tells = access_tells(conn, mr),
+		.waits = effect->waits,
 		.waw = keeps_waw(session),
 		.raw = !(session->peer_needs_no & WIRE_NO_RAW),
 		.pinned = mr->pin,
@@ -167,6 +173,8 @@ bool open_access_begin(struct conn *conn, const struct access *ask, const struct
 		.now_ns = nic_now(nic),
 	};
 	struct race_opened opened;
+	uint64_t until_ns = 0;
+	bool waits;
 
 	nic_role(nic);
 	if (effect->changes && effect->element &&
@@ -174,15 +182,17 @@ bool open_access_begin(struct conn *conn, const struct access *ask, const struct
 		open_access_let_go(session);
 	opened = nic->config.races->arrived(&access);
 	if (opened.open)
-		open_access_add(session, &(struct open_access){ .session = session,
-								.seq = wire_get64(conn->in.head.seq),
-								.mr_id = mr->id,
-								.until_ns = access.now_ns + opened.hold_ns,
-								.answered = !answer_delivers(conn, ask, effect),
-								.open = opened.open });
-	if (access.tells && effect->changes && access.waw)
+		until_ns = open_access_add(session, &(struct open_access){ .session = session,
+									   .seq = wire_get64(conn->in.head.seq),
+									   .mr_id = mr->id,
+									   .until_ns = access.now_ns + opened.hold_ns,
+									   .answered = !answer_delivers(conn, ask, effect),
+									   .open = opened.open });
+	waits = access.tells && access.waits && opened.hold_ns && until_ns;
+	conn->in.waits_ns = until_ns;
+	if (access.tells && effect->changes && access.waw && !waits)
 		open_access_let_go(session);
-	return opened.apart;
+	return (struct open_way){ .apart = opened.apart, .waits = waits };
 }
 
 void open_access_store(struct conn *conn, const uint8_t *bytes, uint32_t length)

@@ -24,13 +24,18 @@ struct wire_head;
 struct access_effect {
 	bool changes;     /* them */
 	bool returns;     /* what they were before */
+	bool waits;       /* it may be executed later (conn_waits), and so it does if it tells of itself */
 	uint32_t element; /* of an atomic, in bytes; else 0 */
 };
 
-/* A request was granted access to the place, and is about to be executed. True: the bytes of the write go to their place by
- * open_access_store() alone. */
-__attribute__((cold, noinline)) bool open_access_begin(struct conn *conn, const struct access *ask, const struct mr *mr,
-						       const struct mr_place *place, const struct access_effect *effect);
+struct open_way {
+	bool apart; /* the bytes of the write go to their place by open_access_store() alone */
+	bool waits; /* it is to be executed at conn->in.waits_ns */
+};
+
+/* A request was granted access to the place, and is about to be executed. */
+__attribute__((cold, noinline)) struct open_way open_access_begin(struct conn *conn, const struct access *ask, const struct mr *mr,
+								  const struct mr_place *place, const struct access_effect *effect);
 /* conn->in.place is where they go; conn->in.fault: that memory is not there. */
 void open_access_store(struct conn *conn, const uint8_t *bytes, uint32_t length);
 /* The last request of the session has been executed. */

@@ -241,13 +241,17 @@ static __attribute__((noinline)) bool write_goes_on(struct conn *conn, const str
 }
 
 /* Others are compared with it (races.h). `granted` is NULL but for a first segment, which may name no region at all. */
-static void write_meets(struct conn *conn, const struct mr *granted)
+static const char *write_meets(struct conn *conn, const struct mr *granted)
 {
 	const struct access *ask = &conn->session->rsp.write.ask;
 	const struct mr *mr = granted ? granted : access_region(conn->session, ask);
+	uint32_t payload = wire_get32(conn->in.head.payload);
+	struct open_way way = open_access_begin(conn, ask, mr, &conn->in.place.to,
+						&(struct access_effect){ .changes = true, .waits = payload > 0 });
 
-	if (open_access_begin(conn, ask, mr, &conn->in.place.to, &(struct access_effect){ .changes = true }))
-		(void)held_apart(conn, wire_get32(conn->in.head.payload));
+	if (way.apart)
+		(void)held_apart(conn, payload);
+	return way.waits ? conn_waits : NULL;
 }
 
 /* The payload of a segment that was granted comes next. */
@@ -260,14 +264,15 @@ static inline void write_go(struct conn *conn, const struct wire_head *head, con
 		write_sink(conn, wire_get32(head->payload));
 }
 
-static __attribute__((noinline, cold)) void write_go_watched(struct conn *conn, const struct wire_head *head,
-							     const struct mr *granted)
+static __attribute__((noinline, cold)) const char *write_go_watched(struct conn *conn, const struct wire_head *head,
+								    const struct mr *granted)
 {
 	if (held_take(conn, head, granted))
-		return;
+		return NULL;
 	write_go(conn, head, granted);
 	if (conn->nic->config.races && conn->in.sink == SINK_WRITE && !conn->session->rsp.write.ask.tagged)
-		write_meets(conn, granted);
+		return write_meets(conn, granted);
+	return NULL;
 }
 
 const char *target_write_take(struct conn *conn, const struct wire_head *head)
@@ -288,9 +293,8 @@ const char *target_write_take(struct conn *conn, const struct wire_head *head)
 	if (write->refused || conn->in.why.cause != REFUSAL_NONE)
 		return NULL;
 	if (unlikely(conn->session->fault))
-		write_go_watched(conn, head, granted);
-	else
-		write_go(conn, head, granted);
+		return write_go_watched(conn, head, granted);
+	write_go(conn, head, granted);
 	return NULL;
 }
 

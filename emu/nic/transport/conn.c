@@ -125,6 +125,8 @@ void conn_up(struct conn *conn)
 void conn_down(struct conn *conn, int error)
 {
 	nic_role(conn->nic);
+	while (conn->kept) /* all that has come is executed */
+		conn_go_on(conn);
 	conn_close(conn, error, false);
 }
 
@@ -148,6 +150,7 @@ void conn_close(struct conn *conn, int error, bool silent)
 	if (conn->state == CONN_CLOSED)
 		return;
 	hear_out(conn);
+	conn_drop_kept(conn);
 	conn_bury(conn);
 	if (conn->line)
 		conn->nic->link.close(conn->line);

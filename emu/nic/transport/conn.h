@@ -22,6 +22,7 @@
 
 struct auth_tokens;
 struct conn;
+struct conn_kept;
 struct secret_memory;
 struct wire_secret;
 struct wire_target;
@@ -71,6 +72,7 @@ struct incoming {
 	uint8_t kind;            /* of that enum op_kind, */
 	bool starts;             /* no further part of one, */
 	uint64_t asks;           /* of so many bytes */
+	uint64_t waits_ns;       /* conn_waits: until then */
 	struct wire_head head;   /* of the frame under way */
 	bool last;               /* DATA: completes the message */
 	struct place place;
@@ -103,6 +105,7 @@ struct conn {
 	struct conn *next_busy;
 	struct sendq out;
 	struct ep *ep;
+	struct conn_kept *kept;   /* the frame under way waits; what comes behind its head is here */
 	uint64_t moved, moved_ns; /* see evict.c */
 	uint64_t seen_at_open;    /* requests executed before this connection */
 	struct stream stream;
@@ -125,6 +128,14 @@ void conn_broken(struct conn *conn, const char *reason);
 /* In the place of such a reason: there is no memory here to do what the peer asked. The peer broke nothing; its connection is
  * cut, and that is logged. */
 extern const char conn_no_memory[];
+/* In that place, by a frame with payload, the place of which is known: all that follows its head is taken when
+ * conn->in.waits_ns is over. */
+extern const char conn_waits[];
+/* Those whose time is over go on; asks for the next timer. */
+void conn_kept_tick(struct nic *nic);
+/* It goes on now, or never. */
+void conn_go_on(struct conn *conn);
+void conn_drop_kept(struct conn *conn);
 /* Something to send came up: conn_transmit() will be called in this slice or a later one. */
 void conn_busy(struct conn *conn);
 /* Fills and flushes, one slice at most. True if bytes left. */

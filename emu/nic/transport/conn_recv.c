@@ -14,6 +14,7 @@
  * (conn->bulk). */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
@@ -24,6 +25,18 @@
 #include "emu/nic/transport/transport_calls.h"
 #include "wire/codec.h"
 #include "wire/digest.h"
+
+enum { KEPT_MOST = 1 << 18 }; /* bytes: more are not waited for */
+
+struct conn_kept {
+	struct conn_kept *next;
+	struct conn *conn;
+	uint64_t until_ns;
+	uint32_t length;
+	uint8_t bytes[KEPT_MOST];
+};
+
+const char conn_waits[] = "waits";
 
 /* Where the frame ends whose head and body were taken, `end` at the latest. */
 static const uint8_t *frame_end(const uint8_t *from, const uint8_t *end, const struct wire_head *head)
@@ -55,6 +68,25 @@ static inline void note_executed(struct conn *conn)
 
 	if (session && session->rsp.owed_requests && !session->rsp.verdicts && !fault_bars_notes(session))
 		conn->nic->link.note_executed(conn->line, session->rsp.seen);
+}
+
+/* A frame waits, and these bytes with it. */
+static __attribute__((noinline, cold)) void conn_keep(struct conn *conn, const uint8_t *bytes, size_t length)
+{
+	struct conn_kept *kept = malloc(sizeof(*kept));
+	struct nic *nic = conn->nic;
+
+	if (!kept) {
+		conn_close(conn, ENOMEM, false);
+		return;
+	}
+	kept->conn = conn;
+	kept->until_ns = conn->in.waits_ns;
+	kept->length = (uint32_t)length;
+	memcpy(kept->bytes, bytes, length);
+	kept->next = nic->kept;
+	nic->kept = conn->kept = kept;
+	nic_arm_timer(nic, kept->until_ns);
 }
 
 /* Takes the bytes in scratch, frame by frame. A function of its own, so that polls that find nothing stay cheap. */
@@ -96,7 +128,9 @@ __attribute__((noinline)) static void conn_feed(struct conn *conn, const uint8_t
 			break;
 		}
 	}
-	if (broken)
+	if (broken == conn_waits)
+		conn_keep(conn, from, (size_t)(end - from));
+	else if (broken)
 		conn_broken(conn, broken);
 }
 
@@ -189,8 +223,69 @@ static ssize_t conn_hear(struct conn *conn, const struct iovec *runs, int count)
 	if (got == -EFAULT)
 		conn->in.fault = true; /* the rest goes to scratch */
 	else if (got != -EAGAIN && got != -EINTR)
-		conn_close(conn, got == 0 ? ECONNRESET : (int)-got, false);
+		conn_down(conn, got == 0 ? ECONNRESET : (int)-got);
 	return got;
+}
+
+static struct conn_kept *take_kept(struct conn *conn)
+{
+	struct conn_kept *kept = conn->kept, **at = &conn->nic->kept;
+
+	while (*at != kept)
+		at = &(*at)->next;
+	*at = kept->next;
+	conn->kept = NULL;
+	return kept;
+}
+
+void conn_drop_kept(struct conn *conn)
+{
+	nic_role(conn->nic);
+	if (conn->kept)
+		free(take_kept(conn));
+}
+
+void conn_go_on(struct conn *conn)
+{
+	struct conn_kept *kept = take_kept(conn);
+	const char *broken = dispatch_go_on(conn);
+
+	nic_role(conn->nic);
+	if (broken)
+		conn_broken(conn, broken);
+	else
+		conn_feed(conn, kept->bytes, kept->bytes + kept->length);
+	free(kept);
+}
+
+void conn_kept_tick(struct nic *nic)
+{
+	struct conn_kept *kept = nic->kept;
+
+	nic_role(nic);
+	while (kept) {
+		if (kept->until_ns <= nic_now(nic)) {
+			conn_go_on(kept->conn); /* it may wait again, and others may be gone */
+			kept = nic->kept;
+		} else {
+			nic_arm_timer(nic, kept->until_ns);
+			kept = kept->next;
+		}
+	}
+}
+
+/* While its frame waits. */
+static __attribute__((noinline, cold)) void conn_hear_more(struct conn *conn)
+{
+	struct conn_kept *kept = conn->kept;
+	struct iovec room = { kept->bytes + kept->length, KEPT_MOST - kept->length };
+	ssize_t got = conn_hear(conn, &room, 1);
+
+	if (got <= 0)
+		return;
+	kept->length += (uint32_t)got;
+	if (kept->length == KEPT_MOST)
+		conn_go_on(conn);
 }
 
 /* While a payload that has a place is under way. */
@@ -203,6 +298,10 @@ __attribute__((noinline)) static void conn_receive_payload(struct conn *conn)
 	bool bulk, level;
 	int count;
 
+	if (unlikely(conn->kept)) {
+		conn_hear_more(conn);
+		return;
+	}
 	target_write_recheck(conn);
 	count = conn_direct(conn, runs, &direct);
 	/* Behind a long payload most likely another begins: receive its head, and few of the bytes that would be copied. Short

@@ -47,6 +47,8 @@ MUST_USE const char *dispatch_begin(struct conn *conn, const struct wire_head *h
 void dispatch_payload(struct conn *conn, const uint8_t *bytes, uint32_t length);
 /* Payload and trailer are through: executes the frame. */
 MUST_USE const char *dispatch_end(struct conn *conn, enum wire_status status);
+/* A frame that has waited (conn_waits) goes on: dispatch_payload() and dispatch_end() follow. */
+MUST_USE const char *dispatch_go_on(struct conn *conn);
 /* The fault plan changes: what was held back by the one before is seen. */
 void held_release_all(struct nic *nic);
 /* Is the region that the payload under way goes to still the one that was judged? Else the rest is dropped. */

@@ -410,7 +410,7 @@ static struct race_opened race_arrived(const struct race_access *access)
 				.op = access->op,
 				.changes = access->changes };
 	struct arrival arrival = { .access = access, .who = &who };
-	struct race_opened opened = { .hold_ns = access->tells ? 0 : hold_for(access->session, access->now_ns) };
+	struct race_opened opened = { .hold_ns = access->tells && !access->waits ? 0 : hold_for(access->session, access->now_ns) };
 	struct race_open *open = NULL;
 	struct check_met met;
 
