@@ -326,6 +326,8 @@ names.bits.features = {
 	{ 0x2000, "NO_WAW", "its writes need not be seen in their order" },
 	{ 0x4000, "NO_SAW", "its messages need not come behind its writes" },
 	{ 0x8000, "HOLDS", "executes writes before they are seen" },
+	{ 0x10000, "NO_WAS", "its writes need not come behind its messages" },
+	{ 0x20000, "NO_MIXED", "its atomics and its other accesses are in no order" },
 }
 names.bits.datagram = {
 	{ 0x1, "CQ_DATA", "with CQ data" },

@@ -95,6 +95,8 @@ bool message_find(struct message *message)
 			ep->nic->config.watch->place(message->rx->watch);
 		if (message->rx->flags & POST_MULTI)
 			message->rx = multi_take(message->rx, message->length);
+		if (message->rx && ep->nic->config.races && message->session && message->length)
+			open_access_message(message->session, message->ref, message->rx, message->length);
 	}
 	if (message->rx) {
 		message->rx->ep = ep;

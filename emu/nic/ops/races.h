@@ -24,7 +24,10 @@ struct race_access {
 	bool changes;        /* the bytes: a write, or an atomic that stores */
 	bool tells;          /* somebody is told of it when it is executed, */
 	bool waits;          /* which may be later: else it is not open */
-	bool waw, raw;       /* the session executes it after the writes before it */
+	bool told;           /* and others of its session alone may meet it, as all others may know of it */
+	bool waw, raw;       /* the session executes it after the writes before it; */
+	bool mixed;          /* also if one of the two is an atomic; */
+	bool was, saw;       /* after messages before it; a message, after the writes before it */
 	bool pinned;         /* the CPU may have no way to the bytes */
 	uint32_t element;    /* of an atomic, in bytes; else 0 */
 	const struct iovec *run;

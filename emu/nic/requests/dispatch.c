@@ -248,7 +248,7 @@ const char *dispatch_go_on(struct conn *conn)
 {
 	nic_role(conn->nic);
 	if (conn->session->rsp.opens)
-		open_access_let_go(conn->session);
+		open_access_go_on(conn->session, wire_get64(conn->in.head.seq));
 	target_write_recheck(conn);
 	return requester_acked(conn->session, wire_get64(conn->in.head.ack)) ? NULL
 									     : "acknowledgement of what was not sent (WIRE-60)";

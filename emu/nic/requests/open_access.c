@@ -8,6 +8,8 @@
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/memory/guard.h"
 #include "emu/nic/memory/place.h"
+#include "emu/nic/messages/message_calls.h"
+#include "emu/nic/messages/rx_match.h"
 #include "emu/nic/ops/races.h"
 #include "emu/nic/regions/mr.h"
 #include "emu/nic/regions/mr_binding.h"
@@ -19,7 +21,10 @@ struct open_access {
 	struct open_access *next;
 	struct session *session;
 	uint64_t seq, mr_id;
-	uint64_t until_ns; /* not before that of an earlier one of the session */
+	uint64_t until_ns; /* not before that of an earlier one of the session, but for one that waits and is in no order with it */
+	bool passes;       /* it is that */
+	bool waits;        /* its time is over when open_access_go_on() says so */
+	bool apart;        /* its bytes come by open_access_store() */
 	bool answered;     /* its initiator knows no more by that than that its source is free */
 	bool executed;     /* told; a READ may be asked again */
 	void *open;
@@ -63,6 +68,30 @@ void open_access_let_go(struct session *session)
 	}
 }
 
+static struct open_access **find_open(struct session *session, uint64_t seq)
+{
+	struct open_access **at = &session->ep->nic->opens;
+
+	while (*at && ((*at)->session != session || (*at)->seq != seq))
+		at = &(*at)->next;
+	return at;
+}
+
+void open_access_go_on(struct session *session, uint64_t seq)
+{
+	const struct open_access *own = *find_open(session, seq);
+	struct open_access **at = &session->ep->nic->opens;
+	bool alone = own && own->passes, stays = own && own->apart;
+
+	nic_role(session->ep->nic);
+	while (*at) {
+		if ((*at)->session == session && (*at == own ? !stays : !alone))
+			let_go(at);
+		else
+			at = &(*at)->next;
+	}
+}
+
 void open_access_cut(struct session *session)
 {
 	struct open_access **at = &session->ep->nic->opens;
@@ -92,16 +121,17 @@ void open_access_end_region(struct nic *nic, const struct mr *mr)
 
 void open_access_tick(struct nic *nic)
 {
-	nic_role(nic);
-	while (nic->opens && nic->opens->until_ns <= nic_now(nic))
-		let_go(&nic->opens);
-	if (nic->opens)
-		nic_arm_timer(nic, nic->opens->until_ns);
-}
+	struct open_access **at = &nic->opens;
 
-static bool keeps_waw(const struct session *session)
-{
-	return !(session->peer_needs_no & WIRE_NO_WAW);
+	nic_role(nic);
+	while (*at && (*at)->until_ns <= nic_now(nic)) {
+		if ((*at)->waits)
+			at = &(*at)->next;
+		else
+			let_go(at);
+	}
+	if (*at)
+		nic_arm_timer(nic, (*at)->until_ns);
 }
 
 /* Does the access tell the program of itself? A write does so with its last segment. */
@@ -128,7 +158,7 @@ static uint64_t open_access_add(struct session *session, const struct open_acces
 		nic->config.races->closed(what->open);
 		return 0;
 	}
-	for (const struct open_access *before = nic->opens; before; before = before->next)
+	for (const struct open_access *before = nic->opens; before && !what->passes; before = before->next)
 		if (before->session == session && before->until_ns > until_ns)
 			until_ns = before->until_ns;
 	while (*at && (*at)->until_ns <= until_ns)
@@ -150,79 +180,114 @@ static bool answer_delivers(const struct conn *conn, const struct access *ask, c
 	return conn->ep->pairing || ask->op == OP_READ || effect->returns || conn->in.head.flags & WIRE_F_DELIVERED;
 }
 
+static uint64_t access_open(struct session *session, struct race_access *access, struct open_access *what, bool *apart)
+{
+	uint32_t needs_no = session->peer_needs_no;
+	struct nic *nic = session->ep->nic;
+	struct race_opened opened;
+	char name[64];
+
+	access->session = session;
+	access->peer = session_name(session, name, sizeof(name));
+	access->waw = !(needs_no & WIRE_NO_WAW);
+	access->raw = !(needs_no & WIRE_NO_RAW);
+	access->mixed = !(needs_no & WIRE_NO_MIXED);
+	access->was = !(needs_no & WIRE_NO_WAS);
+	access->saw = !(needs_no & WIRE_NO_SAW);
+	access->now_ns = nic_now(nic);
+	opened = nic->config.races->arrived(access);
+	*apart = what->apart = opened.apart;
+	if (!opened.open)
+		return 0;
+	what->session = session;
+	what->until_ns = access->now_ns + opened.hold_ns;
+	what->waits &= opened.hold_ns > 0;
+	what->open = opened.open;
+	return open_access_add(session, what);
+}
+
 struct open_way open_access_begin(struct conn *conn, const struct access *ask, const struct mr *mr, const struct mr_place *place,
 				  const struct access_effect *effect)
 {
 	struct session *session = conn->session;
-	struct nic *nic = conn->nic;
-	char name[64];
+	struct open_access what = { .seq = wire_get64(conn->in.head.seq),
+				    .mr_id = mr->id,
+				    .answered = !answer_delivers(conn, ask, effect) };
 	struct race_access access = {
-		.session = session,
-		.peer = session_name(session, name, sizeof(name)),
 		.key = ask->to.key,
 		.op = ask->op,
 		.changes = effect->changes,
 		.tells = access_tells(conn, mr),
 		.waits = effect->waits,
-		.waw = keeps_waw(session),
-		.raw = !(session->peer_needs_no & WIRE_NO_RAW),
 		.pinned = mr->pin,
 		.element = effect->element,
 		.run = place->run,
 		.count = place->count,
-		.now_ns = nic_now(nic),
 	};
-	struct race_opened opened;
-	uint64_t until_ns = 0;
-	bool waits;
+	bool keeps = !(session->peer_needs_no & (effect->element ? WIRE_NO_MIXED : WIRE_NO_WAW));
+	struct open_way way;
 
-	nic_role(nic);
+	nic_role(conn->nic);
+	what.passes = access.tells && access.waits && !keeps && conn->in.head.flags & WIRE_F_FIRST;
 	if (effect->changes && effect->element &&
-	    access.waw) /* others may learn of it by atomics of theirs, as of a lock that is let go */
+	    keeps) /* others may learn of it by atomics of theirs, as of a lock that is let go */
 		open_access_let_go(session);
-	opened = nic->config.races->arrived(&access);
-	if (opened.open)
-		until_ns = open_access_add(session, &(struct open_access){ .session = session,
-									   .seq = wire_get64(conn->in.head.seq),
-									   .mr_id = mr->id,
-									   .until_ns = access.now_ns + opened.hold_ns,
-									   .answered = !answer_delivers(conn, ask, effect),
-									   .open = opened.open });
-	waits = access.tells && access.waits && opened.hold_ns && until_ns;
-	conn->in.waits_ns = until_ns;
-	if (access.tells && effect->changes && access.waw && !waits)
+	what.waits = access.tells && access.waits;
+	conn->in.waits_ns = access_open(session, &access, &what, &way.apart);
+	way.waits = what.waits && conn->in.waits_ns;
+	if (access.tells && effect->changes && keeps && !way.waits)
 		open_access_let_go(session);
-	return (struct open_way){ .apart = opened.apart, .waits = waits };
+	return way;
+}
+
+void open_access_message(struct session *session, uint64_t seq, const struct rx *rx, uint64_t length)
+{
+	struct open_access what = { .seq = seq };
+	struct iovec runs[LIMIT_IOV];
+	struct place place;
+	struct race_access access = {
+		.op = OP_SEND,
+		.changes = true,
+		.tells = true,
+		.told = session->peer_needs_no & WIRE_NO_WAS && session->rsp.write.ask.length,
+		.run = runs,
+	};
+	bool apart;
+
+	nic_role(session->ep->nic);
+	rx_place(rx, &place);
+	access.count = (size_t)place_runs(&place, length, runs, LIMIT_IOV);
+	(void)access_open(session, &access, &what, &apart);
 }
 
 void open_access_store(struct conn *conn, const uint8_t *bytes, uint32_t length)
 {
 	const struct race_ops *races = conn->nic->config.races;
-	const struct open_access *open = conn->nic->opens;
+	struct open_access **at = find_open(conn->session, wire_get64(conn->in.head.seq));
 	struct iovec runs[LIMIT_IOV];
 	int count = place_runs(&conn->in.place, length, runs, LIMIT_IOV);
 
 	nic_role(conn->nic);
-	while (open && (open->session != conn->session || open->seq != wire_get64(conn->in.head.seq)))
-		open = open->next;
 	for (int i = 0; i < count; bytes += runs[i++].iov_len)
-		if (!(open && races->store(open->open, runs[i].iov_base, bytes, runs[i].iov_len)) &&
+		if (!(*at && races->store((*at)->open, runs[i].iov_base, bytes, runs[i].iov_len)) &&
 		    !guard_copy(runs[i].iov_base, bytes, runs[i].iov_len))
 			conn->in.fault = true;
+	if (*at && (*at)->waits)
+		let_go(at);
 }
 
 void open_access_executed(struct session *session)
 {
+	struct open_access **at = find_open(session, session->rsp.seen), *open = *at;
 	const struct nic *nic = session->ep->nic;
 
 	nic_role(nic);
-	for (struct open_access *open = nic->opens; open; open = open->next) {
-		if (open->session == session && open->seq == session->rsp.seen &&
-		    !open->executed) { /* after a cut it comes again */
-			open->executed = true;
-			nic->config.races->executed(open->open);
-		}
-	}
+	if (!open || open->executed) /* after a cut it comes again */
+		return;
+	open->executed = true;
+	nic->config.races->executed(open->open);
+	if (open->waits)
+		let_go(at);
 }
 
 void open_access_before(struct session *session, const struct wire_head *head)

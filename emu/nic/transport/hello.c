@@ -19,7 +19,8 @@ static uint32_t needs_no(const struct ep *ep)
 	if (ep->pairing)
 		return 0;
 	return (order & (EP_ORDER_RAW | EP_ORDER_RMA_RAW) ? 0 : WIRE_NO_RAW) |
-	       (order & (EP_ORDER_WAW | EP_ORDER_RMA_WAW) ? 0 : WIRE_NO_WAW) | (order & EP_ORDER_SAW ? 0 : WIRE_NO_SAW);
+	       (order & (EP_ORDER_WAW | EP_ORDER_RMA_WAW) ? 0 : WIRE_NO_WAW) | (order & EP_ORDER_SAW ? 0 : WIRE_NO_SAW) |
+	       (order & EP_ORDER_WAS ? 0 : WIRE_NO_WAS) | (order & (EP_ORDER_WAW | EP_ORDER_RAW) ? 0 : WIRE_NO_MIXED);
 }
 
 static uint32_t hello_features(const struct conn *conn)
@@ -105,7 +106,7 @@ static void hello_open(struct conn *conn, const struct wire_hello_fields *fields
 	conn->session->takes_collectives = fields->features & WIRE_TAKES_COLLECTIVES;
 	conn->session->hears_waits = conn->session->takes_collectives && fields->features & WIRE_HEARS_WAITS;
 	conn->session->peer_holds = fields->features & WIRE_HOLDS;
-	conn->session->peer_needs_no = fields->features & (WIRE_NO_RAW | WIRE_NO_WAW | WIRE_NO_SAW);
+	conn->session->peer_needs_no = fields->features & WIRE_NEEDS_NO;
 	conn->session->dials_for_both = fields->features & WIRE_NEVER_DIALS;
 	conn->head_digest = !(digest == NIC_DIGEST_OFF && (fields->features & WIRE_OFFER_NO_DIGEST));
 	conn->payload_digest = digest == NIC_DIGEST_FULL || (fields->features & WIRE_WANT_PAYLOAD_DIGEST);

@@ -188,7 +188,7 @@ struct session {
 	bool timed, owing;                          /* is in the nic's list of sessions with timers, with acknowledgements due */
 	bool dialled_idle;                          /* dialled while nothing was under way: all its ops may begin anew */
 	uint16_t known_port;                        /* the peer's, if not that of `peer` (WIRE-29); 0: none */
-	uint32_t peer_needs_no;                     /* WIRE_NO_RAW and so on, as its HELLO says */
+	uint32_t peer_needs_no;                     /* of WIRE_NEEDS_NO, as its HELLO says */
 	uint32_t failed_conns;                      /* consecutive connections lost to a protocol error or a session given up */
 	uint64_t down_ns;                           /* length of the outage before this connection; 0: a request got on since */
 	uint64_t down_since_ns;                     /* the outage began then; 0: a connection is up, or none was tried */

@@ -33,6 +33,7 @@ struct race_who {
 	uint32_t element; /* of an atomic, in bytes; else 0 */
 	uint8_t op;
 	bool changes;
+	bool told; /* to its target: others may know of it */
 	char peer[PEER];
 };
 
@@ -122,18 +123,28 @@ static uint64_t hold_for(const void *session, uint64_t now_ns)
 static const char *what_word(const struct race_who *who)
 {
 	if (who->op == OP_ATOMIC)
-		return who->changes ? "atomic" : "atomic read";
-	return who->op == OP_READ ? "read" : "write";
+		return who->changes ? "remote atomic" : "remote atomic read";
+	if (who->op == OP_SEND)
+		return "message";
+	return who->op == OP_READ ? "remote read" : "remote write";
 }
 
 /* Of one session: is the later one executed after the earlier? A write that must wait for a read does so before it leaves. An
  * atomic waits for writes if it is ordered as a read or as a write. */
 static bool is_ordered(const struct race_who *first, const struct race_access *later)
 {
-	if (first->session != later->session || !first->changes)
+	if (first->session != later->session)
+		return first->told;
+	if (first->op == OP_SEND)
+		return later->was || !later->changes || later->op == OP_SEND;
+	if (later->op == OP_SEND)
+		return later->saw || !first->changes;
+	if (!first->changes)
 		return false;
-	if (later->op == OP_ATOMIC)
+	if (first->element && later->element)
 		return later->waw || later->raw;
+	if (first->element || later->element)
+		return later->mixed;
 	return later->changes ? later->waw : later->raw;
 }
 
@@ -148,17 +159,18 @@ static bool conflict(const struct race_who *first, const struct race_access *lat
 
 static void tell_two(const struct race_who *first, const struct race_who *later, const struct iovec *both)
 {
+	uint64_t key = first->op == OP_SEND ? later->key : first->key; /* a message has none */
 	struct check_finding finding = { .cause = CHECK_RACE_OPERATIONS,
 					 .place = pair_place(first->session, later->session, first->key, first->op + later->op) };
 
 	if (first->session == later->session)
 		check_tell(&finding,
-			   "a remote %s and a remote %s by %s access the same %zu B at %p, key %#" PRIx64
+			   "a %s and a %s by %s access the same %zu B at %p, key %#" PRIx64
 			   ", before the first was answered, and no order between them was asked for (seed=%" PRIu64 ")",
-			   what_word(first), what_word(later), later->peer, both->iov_len, both->iov_base, later->key, seed);
+			   what_word(first), what_word(later), later->peer, both->iov_len, both->iov_base, key, seed);
 	else
 		check_tell(&finding,
-			   "a remote %s by %s and a remote %s by %s access the same %zu B at %p, key %#" PRIx64
+			   "a %s by %s and a %s by %s access the same %zu B at %p, key %#" PRIx64
 			   ", before the first was answered: nothing orders them (seed=%" PRIu64 ")",
 			   what_word(first), first->peer, what_word(later), later->peer, both->iov_len, both->iov_base, later->key,
 			   seed);
@@ -264,8 +276,7 @@ static void tell_access_to_post(const struct check_post *post, uintptr_t address
 static void tell_access_to_place(const struct race_open *open, uintptr_t address, bool store, const struct call_stack *stack)
 {
 	check_tell(&(struct check_finding){ .cause = store ? CHECK_RACE_STORE : CHECK_RACE_LOAD, .at = stack },
-		   "memory under key %#" PRIx64 " is %s at %#" PRIxPTR
-		   " by the program while a remote %s by %s accesses it, of whose "
+		   "memory under key %#" PRIx64 " is %s at %#" PRIxPTR " by the program while a %s by %s accesses it, of whose "
 		   "end nothing has told yet (seed=%" PRIu64 ")",
 		   open->who.key, store ? "written to" : "read", address, what_word(&open->who), open->who.peer, seed);
 }
@@ -336,7 +347,8 @@ static int arrival_meets(struct interval *range, void *arg)
 
 	if (!conflict(&open->who, arrival->access))
 		return 0;
-	if (open->who.session != arrival->who->session || !open->who.changes || !arrival->who->changes) {
+	if (open->who.session != arrival->who->session || !open->who.changes || !arrival->who->changes || open->who.op == OP_SEND ||
+	    arrival->who->op == OP_SEND) {
 		tell_two(&open->who, arrival->who, &both);
 		arrival->told = true;
 		return 1;
@@ -365,10 +377,10 @@ static void tell_local(const struct race_who *who, const struct check_met *met)
 					 .posted = &met->posted,
 					 .place = pair_place(who->session, NULL, who->key, call_stack_place(&met->posted)) },
 		met->source
-			? "%s: a remote %s by %s, key %#" PRIx64
+			? "%s: a %s by %s, key %#" PRIx64
 			  ", changes %zu B of its buffer at %p, of which nothing has left yet: nothing orders them (seed=%" PRIu64
 			  ")"
-			: "%s: a remote %s by %s, key %#" PRIx64
+			: "%s: a %s by %s, key %#" PRIx64
 			  ", accesses %zu B of its buffer at %p, which a read of this process fills: nothing orders "
 			  "them (seed=%" PRIu64 ")",
 		met->call, what_word(who), who->peer, who->key, met->both.iov_len, met->both.iov_base, seed);
@@ -408,15 +420,19 @@ static struct race_opened race_arrived(const struct race_access *access)
 				.key = access->key,
 				.element = access->element,
 				.op = access->op,
-				.changes = access->changes };
+				.changes = access->changes,
+				.told = access->told };
 	struct arrival arrival = { .access = access, .who = &who };
-	struct race_opened opened = { .hold_ns = access->tells && !access->waits ? 0 : hold_for(access->session, access->now_ns) };
+	struct race_opened opened = { 0 };
 	struct race_open *open = NULL;
 	struct check_met met;
 
+	if (!access->tells || access->waits || access->told)
+		opened.hold_ns = hold_for(access->session, access->now_ns);
 	snprintf(who.peer, sizeof(who.peer), "%s", access->peer);
 	arrival_look(&arrival);
-	if (!arrival.told && check_posts_met(access->run, access->count, access->changes, access->now_ns, &met))
+	if (!arrival.told && access->op != OP_SEND &&
+	    check_posts_met(access->run, access->count, access->changes, access->now_ns, &met))
 		tell_local(&who, &met);
 	if (opened.hold_ns || arrival.both.iov_len)
 		opened.open = open = race_open_new(&arrival, opened.hold_ns);
@@ -424,7 +440,7 @@ static struct race_opened race_arrived(const struct race_access *access)
 		own_runs(open);
 	opened.apart = open && open->owned.watch;
 	/* Nobody sees whether the program polls for it. */
-	if (access->changes && access->waw && !opened.apart)
+	if (access->changes && (access->op == OP_SEND ? access->saw : access->waw) && !opened.apart)
 		atomic_store(known_of(access->session), serial);
 	return opened;
 }
@@ -451,7 +467,7 @@ static void race_executed(void *opened)
 	if (open->both.iov_len && check_digest(&open->both, 1, &now) && now != open->stored)
 		tell_two(&open->before, &open->who, &open->both);
 	open->both.iov_len = 0;
-	if (open->spans && !open->pinned && open->who.op != OP_WRITE)
+	if (open->spans && !open->pinned && open->who.op != OP_WRITE && open->who.op != OP_SEND)
 		own_runs(open);
 }
 
