@@ -160,11 +160,16 @@ void exempt_unblock(exempt_mask before)
 	exempt_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&before, 0, sizeof(before), 0, 0);
 }
 
-void exempt_lock(struct exempt_lock *lock)
+bool exempt_try(struct exempt_lock *lock)
 {
 	unsigned int state = 0;
 
-	if (atomic_compare_exchange_strong(&lock->state, &state, 1))
+	return atomic_compare_exchange_strong(&lock->state, &state, 1);
+}
+
+void exempt_lock(struct exempt_lock *lock)
+{
+	if (exempt_try(lock))
 		return;
 	while (atomic_exchange(&lock->state, 2))
 		exempt_call(SYS_futex, (long)&lock->state, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, 2, 0, 0, 0);

@@ -58,6 +58,7 @@ struct exempt_lock {
 };
 
 void exempt_lock(struct exempt_lock *lock);
+bool exempt_try(struct exempt_lock *lock);
 void exempt_unlock(struct exempt_lock *lock);
 
 #endif

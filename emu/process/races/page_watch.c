@@ -18,6 +18,7 @@
 #include "emu/nic/base/tsan.h"
 #include "emu/nic/memory/guard.h"
 #include "emu/process/races/memory_map.h"
+#include "emu/process/races/page_step.h"
 #include "emu/process/races/system_calls.h"
 #include "emu/process/races/watched_pages.h"
 #include "emu/process/races/watched_threads.h"
@@ -27,7 +28,8 @@ enum {
 	RANGES = 8,          /* of a watch; the bytes of others are not watched */
 	RANGE_PAGES = 256,   /* of a range; of a longer one, its first and its last pages */
 	SMALL_STACK = 32768, /* of a signal handler: too small for the unwinder */
-	FRAME_REACH = 65536  /* a signal's frame is smaller */
+	FRAME_REACH = 65536, /* a signal's frame is smaller */
+	DEVICE_COST = 16     /* of a step, as it copies long ranges, and by short steps */
 };
 
 struct page_watch {
@@ -103,6 +105,7 @@ void page_watch_forked(void)
 {
 	atomic_store(&started, false);
 	atomic_store(&system_calls_forbid, 0);
+	page_steps_forked();
 	reset();
 	watched_threads_forked();
 }
@@ -183,23 +186,40 @@ static bool was_watched(void)
 	return true;
 }
 
-static bool page_fault(uintptr_t at, const ucontext_t *interrupted, bool guarded)
+/* Does a watch on the page wait for an access to other bytes? */
+static bool is_beside(const struct watched_page *page, uintptr_t at)
+{
+	for (uint16_t n = atomic_load(&page->nodes); n; n = atomic_load(&watched.node[n].next)) {
+		const struct page_watch *watch = &watches[watched.node[n].watch];
+
+		if (!atomic_load(&watch->told) && !watch_has(watch, at, true))
+			return true;
+	}
+	return false;
+}
+
+static bool page_fault(uintptr_t at, ucontext_t *interrupted, bool guarded)
 {
 	struct watched_page *page;
 	exempt_mask mask = exempt_block();
-	bool ours;
+	bool ours, steps = false;
 
 	watched_enter();
 	page = watched_find(at);
 	ours = page && atomic_load(&page->state) != WATCHED_GONE;
 	if (ours && watched_give_back(page)) {
-		if (guarded || (ops->inside && ops->inside()))
+		bool inside = ops->inside && ops->inside();
+
+		if (guarded || inside)
 			count(&counts.neighbours);
 		else
 			tell_of_access(page, at, interrupted);
+		if (!inside && is_beside(page, at))
+			steps = page_step(page, interrupted, guarded ? DEVICE_COST : 1);
 	}
 	watched_leave();
-	exempt_unblock(mask);
+	if (!steps) /* else the handler's return does it, and a handler of the program's would fault in between */
+		exempt_unblock(mask);
 	return ours || was_watched();
 }
 
@@ -244,6 +264,8 @@ static bool fault(const siginfo_t *info, void *context, bool guarded)
 	landing = exempt_peek_landing((uintptr_t)*at);
 	if (landing)
 		*at = (greg_t)landing;
+	else
+		page_step_cancel(interrupted);
 	return landing;
 }
 
@@ -290,6 +312,7 @@ const char *page_watch_start(const struct page_watch_ops *with)
 	memory_map_start();
 	if (!system_calls_start())
 		return "this kernel does not let the handler of trapped system calls be put in place";
+	page_steps_start();
 	guard_ask_first(fault);
 	spawn_tell(page_watch_exempt);
 	why = watched_threads_start();

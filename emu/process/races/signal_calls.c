@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <sys/syscall.h>
 
+#include "emu/process/races/page_step.h"
+
 #ifndef SYS_epoll_pwait2
 #define SYS_epoll_pwait2 441
 #endif
@@ -141,8 +143,12 @@ static long change_action(struct trap *trap)
 		return trap_plain(trap);
 	if (trap->arg[0] == SIGSYS)
 		return pretend_action(trap);
-	if (!at || !exempt_peek(&next, (void *)at, sizeof(next)))
+	if (!at)
+		return trap->arg[0] == SIGTRAP ? page_steps_asked(trap) : trap_plain(trap);
+	if (!exempt_peek(&next, (void *)at, sizeof(next)))
 		return trap_plain(trap);
+	if (trap->arg[0] == SIGTRAP)
+		page_steps_end();
 	next.mask &= ~WATCHED_SIGNALS;
 	trap->arg[1] = (long)&next;
 	if (trap->arg[0] == SIGSEGV)

@@ -43,6 +43,15 @@ exempt_mask watched_take(void) UNCHECKED
 	return before;
 }
 
+bool watched_try(exempt_mask *before) UNCHECKED
+{
+	*before = exempt_block();
+	if (exempt_try(&watched_lock.lock))
+		return true;
+	exempt_unblock(*before);
+	return false;
+}
+
 void watched_let_go(exempt_mask before) UNCHECKED
 {
 	exempt_unlock(&watched_lock.lock);
@@ -88,6 +97,7 @@ static struct watched_page *page_add(uintptr_t at, unsigned char before) REQUIRE
 	watched.free_pages = atomic_load(&page->next);
 	page->before = page->now = before;
 	atomic_store(&page->nodes, 0);
+	atomic_store(&page->spent, 0);
 	atomic_store(&page->state, WATCHED_LIFTED);
 	atomic_store(&page->at, at);
 	atomic_store(&page->next, atomic_load(bucket));

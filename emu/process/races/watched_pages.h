@@ -43,6 +43,7 @@ struct watched_page {
 	_Atomic uint16_t nodes;
 	unsigned char before; /* protection without us */
 	unsigned char now;    /* and while it is protected */
+	atomic_uint spent;    /* steps (page_step.h) */
 };
 
 struct CAPABILITY("lock") watched_lock {
@@ -66,6 +67,8 @@ extern struct watched_lock watched_lock;
 void watched_reset(void);
 
 exempt_mask watched_take(void) ACQUIRE(watched_lock);
+/* False: it is taken, perhaps by this thread. */
+bool watched_try(exempt_mask *before) TRY_ACQUIRE(true, watched_lock);
 void watched_let_go(exempt_mask before) RELEASE(watched_lock);
 
 /* NULL: no watch is on it. With the lock, or inside a handler's part. */

@@ -20,6 +20,7 @@ enum {
 	WATCHED_THREADS = 1024,
 	WATCHED_CALLS = 6,  /* that signal handlers make while others are under way */
 	WATCHED_RANGES = 8, /* of a call; more are taken as one */
+	WATCHED_STEPS = 4,  /* pages that one instruction touches */
 	WATCHED_HANDLER_STACK = 1 << 18,
 };
 
@@ -54,6 +55,9 @@ struct watched_thread {
 	exempt_mask hidden;             /* signals that the program has blocked, and are not */
 	unsigned int missed;            /* watched.ends when a fault last found no page */
 	atomic_uint depth;              /* of `call` */
+	unsigned int steps;             /* of `step`: pages that are protected again after one instruction (page_step.h) */
+	uintptr_t step[WATCHED_STEPS];
+	exempt_mask step_mask; /* then its own again */
 	struct watched_call call[WATCHED_CALLS];
 	/* What the thread was in when it was asked. */
 	long asked_number;

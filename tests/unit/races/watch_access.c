@@ -57,8 +57,9 @@ static void neighbour_is_not(void)
 	NEED(!told.times);
 	NEED(pages[99] == 7 && pages[150] == 7);
 	page_watch_count(&counts);
-	NEED(counts.neighbours == 1);
+	NEED(counts.neighbours == 4);
 	NEED(counts.watches == 1);
+	NEED(pages[100] == case_byte(100) && told.times == 1);
 	page_watch_end(watch);
 }
 

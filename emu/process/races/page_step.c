@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* page_step.c - single steps.
+ *
+ * While a thread steps, its signals are blocked but for faults: the program sees no context with the trap flag, unless the same
+ * instruction faults by itself (page_step_cancel()). The handler of SIGTRAP may interrupt any code, this library's too: what holds
+ * watched_lock then keeps the page lifted. */
+#include "emu/process/races/page_step.h"
+
+#include <signal.h>
+#include <sys/syscall.h>
+
+#include "emu/process/races/memory_map.h"
+
+enum { STEPS = 256 /* of a page */, SA_RESTORED = 0x04000000, PATIENCE = 1000, TRAP_FLAG = 0x100 };
+
+#define STEP_TICKS (UINT64_C(1) << 18) /* of the time stamp counter, a step: some 10,000 a second, */
+#define SPARE_TICKS (STEP_TICKS << 10) /* and so many at once */
+
+static atomic_bool on;
+static atomic_uint under_way; /* threads in a step */
+static struct exempt_action before;
+
+static void on_step(int sig, siginfo_t *info, void *context);
+
+static bool handler_is_ours(void)
+{
+	struct exempt_action now;
+
+	return !exempt_call(SYS_rt_sigaction, SIGTRAP, 0, (long)&now, sizeof(now.mask), 0, 0) && now.handler == (uintptr_t)on_step;
+}
+
+static bool may_step(void)
+{
+	static atomic_uint_fast64_t next; /* when the last step was made, if all were made evenly */
+	uint64_t now = __builtin_ia32_rdtsc(), from = atomic_load(&next);
+
+	if (from + SPARE_TICKS < now)
+		from = now - SPARE_TICKS;
+	if (from + STEP_TICKS > now)
+		return false;
+	atomic_store(&next, from + STEP_TICKS);
+	return true;
+}
+
+/* As page_watch_begin() does it, if nothing has come between. */
+static void protect_again(uintptr_t at) REQUIRES(watched_lock)
+{
+	struct watched_page *page = watched_find(at);
+	const struct memory_mapping *mapping = page ? memory_map_find(at) : NULL;
+
+	if (!mapping || !mapping->watchable || atomic_load(&page->state) != WATCHED_LIFTED)
+		return;
+	if (atomic_load(&system_calls_forbid) || atomic_load(&system_calls_ended) || system_calls_handlers_changed() ||
+	    !watched_threads_settled())
+		return;
+	exempt_fence();
+	if (watched_threads_use(at, mapping->start, mapping->end) == WATCHED_UNUSED)
+		watched_protect(at, WATCHED_PAGE, page->now);
+}
+
+static void leave_step(struct watched_thread *thread, ucontext_t *interrupted)
+{
+	interrupted->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG;
+	*(exempt_mask *)&interrupted->uc_sigmask = thread->step_mask;
+	thread->steps = 0;
+	atomic_fetch_sub(&under_way, 1);
+}
+
+static void end_step(struct watched_thread *thread, ucontext_t *interrupted)
+{
+	unsigned int count = thread->steps;
+	exempt_mask mask;
+
+	leave_step(thread, interrupted);
+	if (!atomic_load(&on) || !watched_try(&mask))
+		return;
+	for (unsigned int i = 0; i < count; i++)
+		protect_again(thread->step[i]);
+	watched_let_go(mask);
+}
+
+/* A breakpoint, or a signal that was sent. */
+static void as_without_us(int sig)
+{
+	exempt_call(SYS_rt_sigaction, sig, (long)&before, 0, sizeof(before.mask), 0, 0);
+	exempt_call(SYS_tgkill, exempt_call(SYS_getpid, 0, 0, 0, 0, 0, 0), exempt_thread(), sig, 0, 0, 0);
+}
+
+static void on_step(int sig, siginfo_t *info, void *context)
+{
+	struct watched_thread *thread = watched_thread_self();
+	ucontext_t *interrupted = context;
+
+	if (info->si_code != TRAP_TRACE)
+		as_without_us(sig);
+	else if (thread && thread->steps)
+		end_step(thread, interrupted);
+	else
+		interrupted->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG; /* flags that a step has stored, and come back */
+}
+
+void page_steps_start(void)
+{
+	const struct exempt_action action = {
+		.handler = (uintptr_t)on_step,
+		.flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK | SA_RESTART | SA_RESTORED,
+		.restorer = (uintptr_t)exempt_restorer,
+	};
+	struct exempt_action now;
+
+	if (exempt_call(SYS_rt_sigaction, SIGTRAP, 0, (long)&now, sizeof(now.mask), 0, 0))
+		return;
+	if (now.handler == (uintptr_t)SIG_DFL) {
+		before = now;
+		atomic_store(&on, !exempt_call(SYS_rt_sigaction, SIGTRAP, (long)&action, 0, sizeof(action.mask), 0, 0));
+	} else {
+		atomic_store(&on, now.handler == action.handler);
+	}
+}
+
+static exempt_mask step_mask(exempt_mask of_program)
+{
+	const exempt_mask faults = EXEMPT_BIT(SIGBUS) | EXEMPT_BIT(SIGFPE) | EXEMPT_BIT(SIGILL);
+
+	return (~(WATCHED_SIGNALS | EXEMPT_BIT(SIGTRAP)) & ~faults) | (of_program & faults);
+}
+
+bool page_step(struct watched_page *page, ucontext_t *interrupted, unsigned int cost)
+{
+	struct watched_thread *thread = watched_thread_self();
+	greg_t *flags = &interrupted->uc_mcontext.gregs[REG_EFL];
+	exempt_mask *mask = (exempt_mask *)&interrupted->uc_sigmask;
+	unsigned int spent;
+
+	if (!thread || !atomic_load(&on))
+		return false;
+	if (thread->steps && !(*flags & TRAP_FLAG)) { /* it has left one by a jump */
+		thread->steps = 0;
+		atomic_fetch_sub(&under_way, 1);
+	}
+	if (thread->steps == WATCHED_STEPS || !may_step() || !handler_is_ours())
+		return false;
+	spent = atomic_fetch_add(&page->spent, cost);
+	if (spent > STEPS)
+		return false;
+	if (!thread->steps) {
+		atomic_fetch_add(&under_way, 1);
+		thread->step_mask = *mask;
+		*mask = step_mask(*mask);
+		*flags |= TRAP_FLAG;
+	}
+	thread->step[thread->steps++] = atomic_load(&page->at);
+	return true;
+}
+
+void page_step_cancel(ucontext_t *interrupted)
+{
+	struct watched_thread *thread = watched_thread_self();
+
+	if (thread && thread->steps && interrupted->uc_mcontext.gregs[REG_EFL] & TRAP_FLAG)
+		leave_step(thread, interrupted);
+}
+
+/* Other threads end their steps first. */
+void page_steps_end(void)
+{
+	if (!atomic_exchange(&on, false))
+		return;
+	for (int i = 0; i < PATIENCE && atomic_load(&under_way); i++)
+		exempt_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+	if (handler_is_ours())
+		exempt_call(SYS_rt_sigaction, SIGTRAP, (long)&before, 0, sizeof(before.mask), 0, 0);
+}
+
+long page_steps_asked(struct trap *trap)
+{
+	long old = trap->arg[2], result = trap_plain(trap);
+
+	if (!result && old && ((struct exempt_action *)old)->handler == (uintptr_t)on_step)
+		*(struct exempt_action *)old = before;
+	return result;
+}
+
+void page_steps_forked(void)
+{
+	atomic_store(&under_way, 0);
+}
