@@ -18,7 +18,7 @@ static struct {
 	struct memory_mapping mapping[MAPPINGS];
 	char text[TEXT];
 } known GUARDED_BY(watched_lock);
-static atomic_bool stale = true;
+static atomic_bool stale = true, grew;
 
 static struct {
 	int count;
@@ -58,6 +58,11 @@ void memory_map_start(void)
 void memory_map_changed(void)
 {
 	atomic_store(&stale, true);
+}
+
+void memory_map_grew(void)
+{
+	atomic_store(&grew, true);
 }
 
 /* A number in hexadecimal, and the place behind it. */
@@ -153,22 +158,19 @@ static void read_anew(void) REQUIRES(watched_lock)
 	int fd = (int)exempt_call(SYS_openat, AT_FDCWD, (long)"/proc/self/maps", O_RDONLY | O_CLOEXEC, 0, 0, 0);
 
 	known.count = 0;
+	atomic_store(&stale, false);
+	atomic_store(&grew, false);
 	if (fd < 0)
 		return;
 	read_maps(fd);
 	exempt_call(SYS_close, fd, 0, 0, 0, 0, 0);
 }
 
-const struct memory_mapping *memory_map_find(uintptr_t at)
+static const struct memory_mapping *mapping_find(uintptr_t at) REQUIRES(watched_lock)
 {
-	size_t from = 0, to;
+	/* A process has a limit of them, and protection makes more. */
+	size_t from = 0, to = known.count < MAPPINGS ? known.count : 0;
 
-	for (int i = 0; i < own.count; i++)
-		if (at - own.start[i] < own.end[i] - own.start[i])
-			return NULL;
-	if (atomic_exchange(&stale, false))
-		read_anew();
-	to = known.count < MAPPINGS ? known.count : 0; /* a process has a limit of them, and protection makes more */
 	while (from < to) {
 		size_t middle = from + (to - from) / 2;
 
@@ -178,4 +180,20 @@ const struct memory_mapping *memory_map_find(uintptr_t at)
 			to = middle;
 	}
 	return from < known.count && at >= known.mapping[from].start ? &known.mapping[from] : NULL;
+}
+
+const struct memory_mapping *memory_map_find(uintptr_t at)
+{
+	const struct memory_mapping *mapping;
+
+	for (int i = 0; i < own.count; i++)
+		if (at - own.start[i] < own.end[i] - own.start[i])
+			return NULL;
+	if (atomic_load(&stale))
+		read_anew();
+	mapping = mapping_find(at);
+	if (mapping || !atomic_load(&grew))
+		return mapping;
+	read_anew();
+	return mapping_find(at);
 }

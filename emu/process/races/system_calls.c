@@ -122,11 +122,21 @@ static long change_mapping(const struct trap *trap, uintptr_t at, size_t length)
 	return result;
 }
 
+static long grow_mapping(const struct trap *trap)
+{
+	exempt_mask mask = watched_take();
+	long result = trap_make(trap);
+
+	memory_map_grew();
+	watched_let_go(mask);
+	return result;
+}
+
 static long call_map(struct trap *trap)
 {
-	bool fixed = trap->arg[3] & MAP_FIXED;
-
-	return change_mapping(trap, (uintptr_t)trap->arg[0], fixed ? (size_t)trap->arg[1] : 0);
+	if (trap->arg[3] & MAP_FIXED)
+		return change_mapping(trap, (uintptr_t)trap->arg[0], (size_t)trap->arg[1]);
+	return grow_mapping(trap);
 }
 
 /* munmap, mprotect, pkey_mprotect, mseal, remap_file_pages */
@@ -149,10 +159,19 @@ static long call_remap(struct trap *trap)
 	return result;
 }
 
-/* What lies above the new end goes. */
+/* What lies above the new end goes. A call that fails returns the end as it is. */
 static long call_move_break(struct trap *trap)
 {
-	return change_mapping(trap, (uintptr_t)trap->arg[0], trap->arg[0] ? (size_t)1 << 32 : 0);
+	static atomic_long highest;
+	long before = atomic_load(&highest); /* 0: it is not known yet */
+	bool up = before && trap->arg[0] > before;
+	long result;
+
+	if (!trap->arg[0])
+		return trap_make(trap);
+	result = up ? grow_mapping(trap) : change_mapping(trap, (uintptr_t)trap->arg[0], (size_t)1 << 32);
+	atomic_store(&highest, result);
+	return result;
 }
 
 /* shmat, shmdt */

@@ -162,6 +162,31 @@ static void heap(void)
 	(void)malloc_trim(0);
 }
 
+/* What comes to the heap is watched, and what goes is not. */
+static void end_of_the_heap(void)
+{
+	for (int i = 0; i < 3; i++) {
+		struct told told = { 0 };
+		struct page_watch *watch;
+		unsigned char *more;
+
+		if (i == 0)
+			case_start();
+		more = sbrk(4 * PAGE);
+		NEED(more != (void *)-1);
+		watch = case_watch(more + PAGE, PAGE, PAGE_WATCH_ALL, &told);
+		more[PAGE] = 7;
+		NEED(told.times == 1);
+		page_watch_end(watch);
+		watch = case_watch(more + PAGE, PAGE, PAGE_WATCH_ALL, &told);
+		NEED(sbrk(-4 * PAGE) != (void *)-1 && sbrk(4 * PAGE) == more);
+		NEED(more[PAGE] == 0);
+		page_watch_end(watch);
+		more[PAGE] = 1;
+		NEED(told.times == 1);
+	}
+}
+
 static void library_loaded(void)
 {
 	unsigned char *pages = case_pages();
@@ -225,6 +250,7 @@ const struct watch_case watch_memory_cases[] = {
 	{ "shared_memory", shared_memory },
 	{ "huge_pages", huge_pages },
 	{ "heap", heap },
+	{ "end_of_the_heap", end_of_the_heap },
 	{ "library_loaded", library_loaded },
 	{ "stack_of_a_coroutine", stack_of_a_coroutine },
 	{ NULL, NULL },
