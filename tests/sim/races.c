@@ -66,8 +66,9 @@ static void closed(void *open)
 	free(open);
 }
 
-static uint64_t leaves(void *watch, uint64_t now_ns)
+static uint64_t leaves(const void *session, void *watch, uint64_t now_ns)
 {
+	(void)session;
 	(void)watch;
 	(void)now_ns;
 	return told.stay_ns;

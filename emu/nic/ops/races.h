@@ -50,9 +50,9 @@ struct race_ops {
 	/* Its bytes have been read or written. */
 	void (*executed)(void *open);
 	void (*closed)(void *open);
-	/* The post that watch_ops.post() has returned `watch` for (NULL: none) waits to leave, at this time by the device's clock.
-	 * It is to stay here so much longer. */
-	uint64_t (*leaves)(void *watch, uint64_t now_ns);
+	/* The post that watch_ops.post() has returned `watch` for (NULL: none) waits to leave, at this time by the device's clock,
+	 * for the peer of this session. It is to stay here so much longer. */
+	uint64_t (*leaves)(const void *session, void *watch, uint64_t now_ns);
 	/* A queue pair's post changes bytes that a READ before it reads, which has not completed, and has no fence: the device has
 	 * it wait, others need not (IBA 10.8). May come again. */
 	void (*unfenced)(void *read, void *later);

@@ -47,7 +47,7 @@ static void stay(struct session *session, struct op *op)
 		op->passed = false;
 	}
 	if (!op->depart_ns && !(op->flags & POST_LOCAL))
-		op->depart_ns = now_ns + nic->config.races->leaves(watch, now_ns);
+		op->depart_ns = now_ns + nic->config.races->leaves(session, watch, now_ns);
 }
 
 void fault_post(struct session *session, struct op *op)

@@ -122,6 +122,11 @@ void check_races_forked(void);
 /* For nic_config; NULL: they are not looked for. */
 const struct race_ops *check_races(void);
 
+/* What the checks take of the program's time, which then waits less. Any thread. Returns 0, which the other ignores, if races are
+ * not looked for. */
+uint64_t check_cost_begin(void);
+void check_cost_end(uint64_t begun_ns);
+
 /* Memory of an operation that the program's CPU leaves alone until it has ended (page_watch.h). All of it is optional: what is not
  * watched is not found. */
 struct check_owned {
@@ -176,6 +181,7 @@ struct check_post {
 	const char *call;
 	struct call_stack posted;
 	unsigned int forks; /* where it was posted: after a fork it is in no list */
+	uint64_t cost_ns;   /* check_cost_begin(), while the post is made */
 	bool receive;
 	bool fenced;                    /* it begins when all before it of its owner to `dest` have ended */
 	bool in_order;                  /* what it brings comes behind what was brought before, of its owner and `dest`, */

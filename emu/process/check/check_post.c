@@ -42,10 +42,12 @@ bool check_buffers_overlap(const struct iovec *a, size_t a_count, const struct i
 
 struct check_post *check_post_new(const void *owner, const char *call, bool receive)
 {
+	uint64_t cost_ns = check_cost_begin();
 	struct check_post *post = check_inside ? NULL : calloc(1, sizeof(*post));
 
 	if (!post)
 		return NULL;
+	post->cost_ns = cost_ns;
 	call_stack_take(&post->posted);
 	post->fills.post = post->reads.post = post;
 	post->owner = owner;
@@ -314,6 +316,7 @@ void check_post_enter(struct check_post *post, const struct iovec *results, size
 		tell_unordered(post, &unordered);
 	if (context.found)
 		tell_context(post, &context);
+	check_cost_end(post->cost_ns);
 }
 
 /* --- races: what a peer's access meets --- */
@@ -436,10 +439,12 @@ static void compare(struct check_post *post)
 
 void check_post_place(void *placed)
 {
+	uint64_t cost_ns = check_cost_begin();
 	struct check_post *post = placed;
 
 	leave_alone(post);
 	compare(post);
+	check_cost_end(cost_ns);
 }
 
 static void settle(struct check_post *post)
@@ -474,6 +479,7 @@ void check_post_end(void *ending)
 void check_posts_settle(void)
 {
 	struct check_post *post, *next;
+	uint64_t cost_ns;
 
 	if (looking || check_inside) {
 		disturbed = true;
@@ -482,11 +488,14 @@ void check_posts_settle(void)
 	looking = true;
 	disturbed = false;
 	mutex_lock(&settling);
-	for (post = atomic_exchange(&ended, NULL); post; post = next) {
+	post = atomic_exchange(&ended, NULL);
+	cost_ns = post ? check_cost_begin() : 0;
+	for (; post; post = next) {
 		next = post->next_ended;
 		atomic_fetch_sub(&ended_count, 1);
 		settle(post);
 	}
+	check_cost_end(cost_ns);
 	mutex_unlock(&settling);
 	looking = false;
 }

@@ -6,8 +6,6 @@
  * from the seed, as they may take it on any network; own operations wait likewise before they leave.
  *
  * Thread: holder of the driver role, where nothing else is said. `accesses` and all that hangs on it belong to it. */
-#include "emu/process/check/check.h"
-
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stddef.h>
@@ -18,14 +16,14 @@
 
 #include "emu/nic/base/op_kind.h"
 #include "emu/nic/ops/races.h"
+#include "emu/process/check/check.h"
+#include "emu/process/check/check_budget.h"
 #include "emu/process/log/log.h"
 #include "emu/process/races/page_watch.h"
 
 enum { PEER = 64, HOLDS = 8, SESSIONS = 64, POLLED = 8 };
 
 #define HOLD_LEAST_NS UINT64_C(50000) /* holds are drawn by the order of their length: up to 2^HOLDS times so long */
-#define CREDIT_FIRST UINT64_C(100000000)
-#define CREDIT_MOST UINT64_C(2000000000)
 
 struct race_who {
 	const void *session;
@@ -60,9 +58,7 @@ struct race_open {
 static struct interval_tree accesses;
 static bool on, strict;
 static uint64_t seed, draws;
-static struct {
-	uint64_t left_ns, seen_ns, until_ns; /* until_ns: something is held back until then */
-} credit = { .left_ns = CREDIT_FIRST };
+static struct check_budget budget = { .left_ns = BUDGET_FIRST_NS };
 
 /* --- how long --- */
 
@@ -84,38 +80,50 @@ static uint64_t draw(void)
 	return race_mix(draws += UINT64_C(0x9e3779b97f4a7c15));
 }
 
-/* How many processes hold back, as far as this one knows. */
-static uint64_t processes(const void *session)
-{
-	static const void *seen[SESSIONS];
-	static uint64_t count;
-	size_t at = 0;
+/* Estimates of a trapped call and of a fault, which are too many to be measured each. */
+enum { TRAP_NS = 4000, FAULT_NS = 8000 };
 
-	while (at < count && seen[at] != session)
-		at++;
-	if (session && at == count && count < SESSIONS)
-		seen[count++] = session;
-	return count + 1;
+static atomic_uint_fast64_t cost_ns; /* of what was measured */
+static atomic_bool in_debt;
+
+static uint64_t race_clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-/* Where each process waits for the next one, they hold back four fifths of the time together: then all takes five times as long as
- * it would. 0: this one has held back enough so far. */
+uint64_t check_cost_begin(void)
+{
+	return on ? race_clock_ns() : 0;
+}
+
+void check_cost_end(uint64_t begun_ns)
+{
+	if (begun_ns)
+		atomic_fetch_add_explicit(&cost_ns, race_clock_ns() - begun_ns, memory_order_relaxed);
+}
+
+static uint64_t work_ns(void)
+{
+	struct page_watch_counts counts;
+
+	page_watch_count(&counts);
+	return atomic_load(&cost_ns) + counts.traps * TRAP_NS + (counts.accesses + counts.neighbours) * FAULT_NS;
+}
+
+/* So much later its end is seen, on average: a program that does not poll leaves that to a look every ms (emu/net/thread). */
+#define HOLD_LATE_NS UINT64_C(500000)
+
+/* 0: this process has taken enough so far. */
 static uint64_t hold_for(const void *session, uint64_t now_ns)
 {
-	uint64_t drawn = draw(), least = HOLD_LEAST_NS << drawn % HOLDS, until_ns = now_ns + least + (drawn >> 8) % least;
-	uint64_t from_ns = now_ns > credit.until_ns ? now_ns : credit.until_ns;
-	uint64_t more_ns = until_ns > from_ns ? until_ns - from_ns : 0;
+	uint64_t drawn = draw(), least = HOLD_LEAST_NS << drawn % HOLDS, hold_ns = least + (drawn >> 8) % least;
+	bool may = budget_take(&budget, session, now_ns, now_ns + hold_ns + HOLD_LATE_NS, work_ns());
 
-	if (credit.seen_ns)
-		credit.left_ns += (now_ns - credit.seen_ns) * 4 / 5 / processes(session);
-	if (credit.left_ns > CREDIT_MOST)
-		credit.left_ns = CREDIT_MOST;
-	credit.seen_ns = now_ns;
-	if (more_ns > credit.left_ns)
-		return 0;
-	credit.left_ns -= more_ns;
-	credit.until_ns += until_ns > credit.until_ns ? until_ns - credit.until_ns : 0;
-	return until_ns - now_ns;
+	atomic_store(&in_debt, budget.left_ns < 0);
+	return may ? hold_ns : 0;
 }
 
 /* --- what conflicts --- */
@@ -178,8 +186,9 @@ static void tell_two(const struct race_who *first, const struct race_who *later,
 
 /* --- accesses of the CPU --- */
 
-/* Watches that may be begun: so many a second, and at most so many at once. */
-enum { WATCHES_PER_S = 4000 };
+/* Watches that may be begun: so many a second, and so many at once, as each divides a mapping, and the list of mappings is read
+ * anew when it changes. The second is for a program that the checks alone slow down by more than they may. */
+enum { WATCHES_PER_S = 4000, WATCHES_IN_DEBT = 500, WATCHES_AT_ONCE = 500 };
 
 static atomic_uint_fast64_t known[SESSIONS];  /* by session: the program knows of accesses up to this one */
 static atomic_uint_fast64_t buffers, skipped; /* that were to be watched; and were one too many */
@@ -192,13 +201,11 @@ static atomic_uint_fast64_t *known_of(const void *session)
 static bool may_watch(void)
 {
 	static atomic_uint_fast64_t next_ns; /* when the last watch was begun, if all were begun evenly */
-	const uint64_t each_ns = 1000000000 / WATCHES_PER_S;
-	uint64_t now_ns, next = atomic_load(&next_ns), from_ns;
-	struct timespec now;
+	const uint64_t each_ns = 1000000000 / (atomic_load(&in_debt) ? WATCHES_IN_DEBT : WATCHES_PER_S);
+	const uint64_t ahead_ns = WATCHES_AT_ONCE * each_ns;
+	uint64_t now_ns = race_clock_ns(), next = atomic_load(&next_ns);
+	uint64_t from_ns = next + ahead_ns > now_ns ? next : now_ns - ahead_ns;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	now_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-	from_ns = next + WATCHES_PER_S * each_ns > now_ns ? next : now_ns - WATCHES_PER_S * each_ns;
 	if (from_ns + each_ns > now_ns)
 		return false;
 	atomic_compare_exchange_strong(&next_ns, &next, from_ns + each_ns); /* lost to another thread: one more, for once */
@@ -423,6 +430,7 @@ static struct race_opened race_arrived(const struct race_access *access)
 				.changes = access->changes,
 				.told = access->told };
 	struct arrival arrival = { .access = access, .who = &who };
+	uint64_t begun_ns = check_cost_begin();
 	struct race_opened opened = { 0 };
 	struct race_open *open = NULL;
 	struct check_met met;
@@ -442,12 +450,14 @@ static struct race_opened race_arrived(const struct race_access *access)
 	/* Nobody sees whether the program polls for it. */
 	if (access->changes && (access->op == OP_SEND ? access->saw : access->waw) && !opened.apart)
 		atomic_store(known_of(access->session), serial);
+	check_cost_end(begun_ns);
 	return opened;
 }
 
 /* By the kernel, which does not look at the protection of pages. Opened anew, as the program may close descriptors. */
 static bool race_store(void *opened, void *to, const void *from, size_t length)
 {
+	uint64_t begun_ns = check_cost_begin();
 	const struct race_open *apart = opened;
 	int memory = apart->owned.watch ? open("/proc/self/mem", O_WRONLY | O_CLOEXEC) : -1;
 	bool stored;
@@ -456,35 +466,39 @@ static bool race_store(void *opened, void *to, const void *from, size_t length)
 		return false;
 	stored = pwrite(memory, from, length, (off_t)(uintptr_t)to) == (ssize_t)length;
 	close(memory);
+	check_cost_end(begun_ns);
 	return stored;
 }
 
 static void race_executed(void *opened)
 {
+	uint64_t begun_ns = check_cost_begin(), now;
 	struct race_open *open = opened;
-	uint64_t now;
 
 	if (open->both.iov_len && check_digest(&open->both, 1, &now) && now != open->stored)
 		tell_two(&open->before, &open->who, &open->both);
 	open->both.iov_len = 0;
 	if (open->spans && !open->pinned && open->who.op != OP_WRITE && open->who.op != OP_SEND)
 		own_runs(open);
+	check_cost_end(begun_ns);
 }
 
 static void race_closed(void *opened)
 {
+	uint64_t begun_ns = check_cost_begin();
 	struct race_open *open = opened;
 
 	check_owned_end(&open->owned);
 	while (open->spans)
 		interval_tree_remove(&accesses, &open->span[--open->spans].range);
 	free(open);
+	check_cost_end(begun_ns);
 }
 
-static uint64_t race_leaves(void *watch, uint64_t now_ns)
+static uint64_t race_leaves(const void *session, void *watch, uint64_t now_ns)
 {
 	/* One that is held back may come to the peer behind an access of its program that it would meet. */
-	uint64_t hold_ns = draw() % 2 ? hold_for(NULL, now_ns) : 0;
+	uint64_t hold_ns = draw() % 2 ? hold_for(session, now_ns) : 0;
 
 	if (watch)
 		check_post_leaves(watch, now_ns + hold_ns);
