@@ -107,6 +107,15 @@ static __attribute__((noinline, cold)) void look_for_fence(const struct op *read
 		op->ep->nic->config.races->unfenced(read->leader->watch, op->leader->watch);
 }
 
+/* An atomic that returns something is a READ to the order of writes behind it (IBA 10.8). */
+static __attribute__((noinline, cold)) void look_at_atomics(const struct session *session, const struct op *op)
+{
+	for (const struct op *atomic = session->req.parked.first; atomic; atomic = atomic->next)
+		if (op->kind == OP_WRITE && !(op->flags & POST_FENCE) && atomic->kind == OP_ATOMIC &&
+		    ranges_meet(&atomic->remote, &op->remote))
+			look_for_fence(atomic, op);
+}
+
 /* A READ may be executed again after a cut; then it must not see a write that was posted after it (write after read). Nor is it
  * executed before an atomic that comes right behind it, since data leaves later (read after read). So such an op waits. */
 static __attribute__((noinline)) bool read_in_the_way(const struct session *session, const struct op *op)
@@ -186,8 +195,11 @@ static __attribute__((noinline)) struct op *pick_ready(struct session *session, 
 				return NULL;
 			waits = true;
 		}
-		if (!waits)
+		if (!waits) {
+			if (session->ep->nic->config.races)
+				look_at_atomics(session, op);
 			return op;
+		}
 		if (op->flags & POST_FENCE || (!message && !op->passed))
 			return NULL;
 		waiting |= does;

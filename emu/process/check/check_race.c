@@ -513,8 +513,8 @@ static void race_unfenced(void *read, void *later)
 					    .call = second->call,
 					    .posted = &first->posted,
 					    .at = &second->posted },
-		   "%s: changes bytes at the peer that %s reads, which has not completed, and has no fence: hardware "
-		   "need not read first",
+		   "%s: changes bytes at the peer that %s accesses, which has not completed, and has no fence: hardware "
+		   "need not execute that first",
 		   second->call, first->call);
 }
 
