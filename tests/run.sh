@@ -20,10 +20,10 @@
 #              profile, no capabilities, 64 KiB of lockable memory, 1,024 descriptors; nightly: soak, order, litmus tests
 #   user       the same as an ordinary user, where the suite container did not run
 #   debian13   the suite brief in a bare Debian 13, which debian13.sh makes; takes root, and a Docker engine or debootstrap
-#   compilers  builds all with clang, with the headers of the newest libfabric that is here
+#   compilers  builds what is installed with clang, with the headers of the newest libfabric that is here; nightly: all
 #   fuzz       the fuzz targets, ten seconds each, two at a time; nightly: five minutes each; takes clang
 # Run only if named:
-#   brief      the unit, rules and demo tests of the release build; nightly: all but mutants
+#   brief      the unit and demo tests of the release build; nightly: all but mutants
 #
 # A folder below tests/ registers its tests in its CMakeLists.txt with emu_criterion_test() or emu_script_test(), which
 # tools/cmake/EmuTest.cmake describes; the LABEL given there decides which suites run a test. Each case of a test is one
@@ -44,7 +44,7 @@ declare -A LABELS=(
 	[release]='[a-z]*' [mutants]=mutate [old]='rules|process|mpi' [tcp]=$ELSEWHERE [asan]=$ASAN [tsan]='unit|rules|process|demo'
 	[container]=$ELSEWHERE [user]=$ELSEWHERE [brief]='[a-z]*'
 )
-declare -A DAY_LABELS=([mutants]=none [old]=mpi [tsan]='threads|demo' [brief]='unit|rules|demo')
+declare -A DAY_LABELS=([mutants]=none [old]=mpi [tsan]='threads|demo' [brief]='unit|demo')
 
 # What a suite never runs, names as an expression. Mutants have a suite of their own. An older libfabric takes no part in what
 # NEW_ALONE tries. Not under the thread sanitizer: it holds signals back, which are what unit_nic is about; process-scarce and
@@ -263,16 +263,19 @@ suite_user() {
 # The suite release has gcc with the headers of the build libfabric, which are the oldest, and the suite asan has it with the
 # newest. A name that the oldest lack is missed by every compiler, so clang has the newest alone.
 suite_compilers() {
-	local prefix
+	local prefix tests=OFF what='what is installed'
 
 	prefix=$(new_libfabric_prefix) || return
 	[ "$prefix" != /usr ] || prefix=
+	if [ "$night" ]; then
+		tests=ON what=all
+	fi
 	if ! command -v clang >/dev/null; then
 		result skip "compilers/clang-newest: clang is not installed"
 	else
 		build compilers-clang-newest --preset dev -DCMAKE_C_COMPILER=clang -DCMAKE_C_FLAGS_DEBUG= \
-			-DLIBFABRIC_ROOT="$prefix" &&
-			result pass "compilers/clang-newest: all"
+			-DLIBFABRIC_ROOT="$prefix" -DEMU_TESTS=$tests &&
+			result pass "compilers/clang-newest: $what"
 	fi
 }
 
