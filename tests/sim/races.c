@@ -263,6 +263,27 @@ Test(sim_races, what_tells_waits)
 	}
 }
 
+/* It may be executed while those before it are open, if it is in no order with them: their answers wait for each of them. */
+Test(sim_races, what_tells_passes_what_it_is_in_no_order_with)
+{
+	struct job *first, *second;
+	struct stage stage;
+
+	stage_open(&stage, LATE, 0);
+	first = post(&stage, OP_WRITE, 0, 0);
+	told.hold_ns = 2 * LATE;
+	second = post(&stage, OP_WRITE, 1, 0);
+	told.hold_ns = 3 * LATE / 2;
+	post(&stage, OP_WRITE, 2, POST_CQ_DATA);
+	model_pass(stage.bed.model, LATE);
+	cr_assert(first->done && !second->done && told.open == 2);
+	model_pass(stage.bed.model, LATE / 2);
+	cr_assert(!second->done && told.open == 1);
+	model_pass(stage.bed.model, LATE);
+	cr_assert(second->done);
+	stage_end(&stage);
+}
+
 /* What has come is executed, though its initiator leaves; and not into a region that ends. */
 Test(sim_races, what_waits_and_an_end)
 {

@@ -30,12 +30,15 @@ struct open_access {
 	void *open;
 };
 
-/* The session's answers may go up to its next one that is not answered. */
-static void session_goes_on(struct session *session, const struct open_access *next)
+/* The session's answers may go up to the first one that is not answered: the list is by time. */
+static void session_goes_on(struct session *session)
 {
-	while (next && (next->session != session || next->answered))
-		next = next->next;
-	session->rsp.open_seq = next ? next->seq : 0;
+	uint64_t first = 0;
+
+	for (const struct open_access *open = session->ep->nic->opens; open; open = open->next)
+		if (open->session == session && !open->answered && (!first || open->seq < first))
+			first = open->seq;
+	session->rsp.open_seq = first;
 	session->rsp.ack_now = true;
 	if (session->conn)
 		conn_busy(session->conn);
@@ -51,7 +54,7 @@ static void let_go(struct open_access **at)
 	nic->config.races->closed(first->open);
 	session->rsp.opens--;
 	if (!first->answered)
-		session_goes_on(session, first->next);
+		session_goes_on(session);
 	free(first);
 }
 
