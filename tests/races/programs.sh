@@ -5,7 +5,7 @@
 #   programs.sh SCRIPT...    those that a script of another folder runs
 here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../../tools/lib.sh"
-take_help "$@"
+take_help "${1:-}" # what follows is the script's
 . "$here/../verbs/sides.sh"
 mkdir "$work/report"
 export FI_EMU_CHECK=races FI_EMU_REPORT=$work/report
