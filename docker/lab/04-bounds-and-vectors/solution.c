@@ -33,7 +33,7 @@ static void append(struct lab *lab, const struct lab_region *region, char *memor
 
 	snprintf(memory, RECORD, "record %d", at);
 	snprintf(memory + RECORD, RECORD, "%d", at + 1);
-	MUST(fi_writemsg(lab->ep, &msg, FI_COMPLETION));
+	MUST(fi_writemsg(lab->ep, &msg, FI_COMPLETION | FI_DELIVERY_COMPLETE));
 	lab_wait(lab);
 }
 

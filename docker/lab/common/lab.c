@@ -22,6 +22,8 @@ static struct fi_info *find_nic(int mr_mode)
 	hints->domain_attr->mr_mode = mr_mode;
 	/* Messages keep their order, and nothing else does. */
 	hints->tx_attr->msg_order = hints->rx_attr->msg_order = FI_ORDER_SAS;
+	/* A write has completed when its bytes can be seen, unless a call has flags of its own. */
+	hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
 	line_note("asks for %s", fi_tostr(&mr_mode, FI_TYPE_MR_MODE));
 	MUST(fi_getinfo(FI_VERSION(API_MAJOR, API_MINOR), NULL, NULL, 0, hints, &info));
 	fi_freeinfo(hints);
