@@ -180,7 +180,8 @@ static uint64_t open_access_add(struct session *session, const struct open_acces
 /* Does the answer say that the bytes are in their place? A READ and an atomic that returns something have them in it. */
 static bool answer_delivers(const struct conn *conn, const struct access *ask, const struct access_effect *effect)
 {
-	return conn->ep->pairing || ask->op == OP_READ || effect->returns || conn->in.head.flags & WIRE_F_DELIVERED;
+	return (conn->ep->pairing && !ep_loses(conn->ep)) || ask->op == OP_READ || effect->returns ||
+	       conn->in.head.flags & WIRE_F_DELIVERED;
 }
 
 static uint64_t access_open(struct session *session, struct race_access *access, struct open_access *what, bool *apart)
