@@ -100,20 +100,12 @@ static void stage_end(struct stage *stage)
 	cr_assert_eq(told.open, 0);
 }
 
-static struct job *post_so(struct stage *stage, enum op_kind kind, uint64_t place, uint32_t flags)
+static struct job *post(struct stage *stage, enum op_kind kind, uint64_t place, uint32_t flags)
 {
 	struct job *job = bed_post(&stage->bed, kind, stage->target, place * BYTES, BYTES, flags);
 
 	model_pass(stage->bed.model, LATE / 8);
 	return job;
-}
-
-/* What changes bytes completes when they can be seen. */
-static struct job *post(struct stage *stage, enum op_kind kind, uint64_t place, uint32_t flags)
-{
-	if (kind == OP_WRITE || kind == OP_ATOMIC)
-		flags |= POST_DELIVERED;
-	return post_so(stage, kind, place, flags);
 }
 
 /* Each kind is executed when it comes, and its initiator hears of that when its time is over. */
@@ -147,9 +139,9 @@ Test(sim_races, an_answer_that_delivers_nothing_does_not_wait)
 		struct stage stage;
 
 		stage_open(&stage, LATE, 0);
-		first = post_so(&stage, kinds[i], 0, 0);
+		first = post(&stage, kinds[i], 0, POST_SENT);
 		cr_assert(first->done && told.executed == 1 && told.closed == 0, "kind %zu", i);
-		second = post_so(&stage, kinds[i], 1, POST_FENCE);
+		second = post(&stage, kinds[i], 1, POST_FENCE | POST_SENT);
 		cr_assert(second->done && told.closed == 1 && told.open == 1, "kind %zu", i);
 		model_pass(stage.bed.model, LATE);
 		cr_assert_eq(told.open, 0, "kind %zu", i);
@@ -164,7 +156,7 @@ Test(sim_races, an_answer_waits_behind_one_that_does_not)
 	struct stage stage;
 
 	stage_open(&stage, LATE, EP_ORDER_ALL);
-	first = post_so(&stage, OP_WRITE, 0, 0);
+	first = post(&stage, OP_WRITE, 0, POST_SENT);
 	second = post(&stage, OP_WRITE, 1, 0);
 	cr_assert(first->done && !second->done && told.open == 2);
 	model_pass(stage.bed.model, LATE);
@@ -251,9 +243,9 @@ Test(sim_races, what_tells_waits)
 
 		stage_open(&stage, LATE, EP_ORDER_ALL);
 		told.apart = apart;
-		first = post_so(&stage, OP_WRITE, 0, POST_CQ_DATA);
-		second = post_so(&stage, OP_WRITE, 1, 0);
-		third = post_so(&stage, OP_SEND, 2, 0);
+		first = post(&stage, OP_WRITE, 0, POST_CQ_DATA | POST_SENT);
+		second = post(&stage, OP_WRITE, 1, POST_SENT);
+		third = post(&stage, OP_SEND, 2, 0);
 		cr_assert(!first->done && !second->done && !third->done && told.arrived == 1 && told.open == 1);
 		cr_assert(!is_there(&stage, first->bytes, 0) && !is_there(&stage, second->bytes, 1));
 		model_pass(stage.bed.model, LATE);
@@ -293,7 +285,7 @@ Test(sim_races, what_waits_and_an_end)
 		struct job *job;
 
 		stage_open(&stage, LATE, EP_ORDER_ALL);
-		job = post_so(&stage, OP_WRITE, 0, POST_CQ_DATA);
+		job = post(&stage, OP_WRITE, 0, POST_CQ_DATA);
 		cr_assert(!job->done && told.open == 1);
 		memcpy(bytes, job->bytes, BYTES);
 		if (end == 0)

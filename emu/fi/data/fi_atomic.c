@@ -147,7 +147,7 @@ ssize_t emu_atomic_post(const struct atomic_call *call)
 		.dest = msg->addr,
 		.cq_data = msg->data,
 		.context = msg->context,
-		.flags = data_post_flags(ep, call->flags, FI_COMMIT_COMPLETE | FI_DELIVERY_COMPLETE),
+		.flags = data_post_flags(ep, call->flags, DATA_LEVELS),
 		.cq_flags = FI_ATOMIC | (call->kind == ATOMIC_PLAIN ? FI_WRITE : FI_READ),
 	};
 	struct trigger when;

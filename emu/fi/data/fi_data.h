@@ -124,11 +124,13 @@ static inline uint32_t data_rare_flags(uint64_t flags)
 {
 	return (flags & FI_FENCE ? POST_FENCE : 0) | (flags & FI_REMOTE_CQ_DATA ? POST_CQ_DATA : 0) |
 	       (flags & FI_COMMIT_COMPLETE ? POST_COMMIT : 0) | (flags & DATA_WORK ? POST_WORK : 0) |
-	       (flags & FI_TAGGED ? POST_TAGGED : 0) | (flags & FI_DELIVERY_COMPLETE ? POST_DELIVERED : 0);
+	       (flags & FI_TAGGED ? POST_TAGGED : 0) | (flags & FI_DELIVERY_COMPLETE ? POST_DELIVERED : 0) |
+	       (flags & (FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE) ? POST_SENT : 0);
 }
 
-/* enum post_flag of a transmit call's flags. `more`: FI_COMMIT_COMPLETE, FI_DELIVERY_COMPLETE and FI_TAGGED where the kind of call
- * knows them, else 0. */
+/* Of writes and atomics. */
+#define DATA_LEVELS (FI_INJECT_COMPLETE | FI_TRANSMIT_COMPLETE | FI_DELIVERY_COMPLETE | FI_COMMIT_COMPLETE)
+/* enum post_flag of a transmit call's flags. `more`: DATA_LEVELS and FI_TAGGED where the kind of call knows them, else 0. */
 static inline uint32_t data_post_flags(const struct emu_ep *ep, uint64_t flags, uint64_t more)
 {
 	bool told = flags & FI_COMPLETION || !(ep->tx_selective || flags & (DATA_WORK | DATA_SILENT));

@@ -67,7 +67,7 @@ static ssize_t rma_post(struct emu_ep *ep, struct post *post, struct remote *rem
 	ssize_t total;
 	int err;
 
-	post->flags = data_post_flags(ep, flags, write ? FI_TAGGED | FI_COMMIT_COMPLETE | FI_DELIVERY_COMPLETE : FI_TAGGED);
+	post->flags = data_post_flags(ep, flags, write ? FI_TAGGED | DATA_LEVELS : FI_TAGGED);
 	post->cq_flags = FI_RMA | way | (flags & FI_TAGGED);
 	post->remote = remote;
 	post->desc = data_names(ep, desc);

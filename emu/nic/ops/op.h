@@ -52,7 +52,8 @@ enum post_flag {
 	 * which a region is closed stays where it is, and fails when a message comes that is longer than its `reach`. */
 	POST_REACH = 1 << 18,
 	POST_PLANNED = 1 << 19,   /* queue pairs: a fault plan has it fail by post.refused */
-	POST_DELIVERED = 1 << 26, /* a write: completes when its bytes are seen */
+	POST_DELIVERED = 1 << 26, /* a write: completes when its bytes are seen, */
+	POST_SENT = 1 << 27,      /* or was asked to complete before; neither: nothing was asked for */
 	POST_LOST = 1 << 23,      /* the device's own mark: by a fault plan, it does not leave (EP_RULE_UNRELIABLE) */
 	POST_IN_ORDER = 1 << 24,  /* the device's own mark: of a queue pair, in its list (in_order.c) */
 	POST_ENDED = 1 << 25,     /* likewise: and waits there for those posted before it */

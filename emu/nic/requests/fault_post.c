@@ -46,6 +46,9 @@ static void stay(struct session *session, struct op *op)
 		op->depart_ns = op->late_ns = 0;
 		op->passed = false;
 	}
+	/* fi_cq(3) names no level for a write that asks for none: its program may rely on any. */
+	if ((op->kind == OP_WRITE || op->kind == OP_ATOMIC) && !(op->flags & POST_SENT) && !op->ep->pairing)
+		op->flags |= POST_DELIVERED;
 	if (!op->depart_ns && !(op->flags & POST_LOCAL))
 		op->depart_ns = now_ns + nic->config.races->leaves(session, watch, now_ns);
 }

@@ -177,11 +177,13 @@ static uint64_t open_access_add(struct session *session, const struct open_acces
 	return until_ns;
 }
 
-/* Does the answer say that the bytes are in their place? A READ and an atomic that returns something have them in it. */
+/* Does the answer say that the bytes are in their place? A READ and an atomic that returns something have them in it. A peer that
+ * holds nothing back itself does not say what its program has asked for. */
 static bool answer_delivers(const struct conn *conn, const struct access *ask, const struct access_effect *effect)
 {
-	return (conn->ep->pairing && !ep_loses(conn->ep)) || ask->op == OP_READ || effect->returns ||
-	       conn->in.head.flags & WIRE_F_DELIVERED;
+	bool says = conn->ep->pairing ? !ep_loses(conn->ep) : !conn->session->peer_holds || conn->in.head.flags & WIRE_F_DELIVERED;
+
+	return says || ask->op == OP_READ || effect->returns;
 }
 
 static uint64_t access_open(struct session *session, struct race_access *access, struct open_access *what, bool *apart)
