@@ -43,7 +43,7 @@ make_folder() {
 		exec fi_pingpong -p emu -e rdm -I 100 -P "$(cat port)" "$1"
 	END
 	chmod +x "$folder/server" "$folder/await" "$folder/client"
-	printf '#!/bin/sh\nexec "%s" -p emu -t write_lat -s 8 -D 0.05\n' "$EMU_BUILD/tools/perf/emu_perf" >"$folder/test_rma"
+	printf '#!/bin/sh\nexec "%s" -p emu -t read_lat -s 8 -D 0.05\n' "$EMU_BUILD/tools/perf/emu_perf" >"$folder/test_rma"
 	printf '#!/bin/sh\nexec "%s" -p emu --rule S65\n' "$EMU_BUILD/tests/rules/emu_rules" >"$folder/test_of_error_paths"
 	echo '* optional' >"$folder/refused.expect"
 	chmod +x "$folder/test_rma" "$folder/test_of_error_paths"
