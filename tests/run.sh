@@ -69,6 +69,7 @@ declare -A NIGHTLY=(
 )
 NIGHTLY[release]+='|mpi-(.*-8|locks-(lax|on_demand)|hpcc|mpi4py.*)|clients-(.*-lax|mpich-windows-strict)|docker|cluster-containers'
 NIGHTLY[release]+='|(pyverbs|(cm|cm-rsocket|verbs)-clients|explore-runs)-whole|cm-iser|verbs-crates|lab_(first|tries)'
+NIGHTLY[release]+='|sim_(collective|xrc)|wireshark-live|pyverbs-core|explore-plans'
 NIGHTLY[release]+='|bench_(grow|tiny_core|sweep_.*)|process-litmus-forbidden|races-programs-.*'
 NIGHTLY[asan]+='|docker_.*|wireshark-.*|trace_page|cluster-hosts|sim_in_order|verbs-(clients|hosts|ucx)|cm-hosts|pyverbs-core'
 NIGHTLY[asan]+='|process-litmus-weak'
