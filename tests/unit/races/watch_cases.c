@@ -29,11 +29,14 @@ unsigned char case_byte(size_t place)
 	return (unsigned char)(place * 7 + place / 251 + 1);
 }
 
+/* A mapping of their own: no page is watched of one in which a stack is, and the kernel joins those that meet. */
 unsigned char *case_pages(void)
 {
-	unsigned char *pages = mmap(NULL, (size_t)PAGES * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	unsigned char *pages = mmap(NULL, (size_t)(PAGES + 2) * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	NEED(pages != MAP_FAILED);
+	pages += PAGE;
+	NEED(!mprotect(pages, (size_t)PAGES * PAGE, PROT_READ | PROT_WRITE));
 	for (size_t i = 0; i < (size_t)PAGES * PAGE; i++)
 		pages[i] = case_byte(i);
 	return pages;

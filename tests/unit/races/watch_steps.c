@@ -67,7 +67,7 @@ static void copies_between_two(void)
 
 static void device_beside(void)
 {
-	unsigned char *pages = case_pages(), bytes[64] = { 1 };
+	unsigned char *pages = case_pages(), bytes[8] = { 1 };
 	struct told told = { 0 };
 	struct page_watch *watch;
 
