@@ -205,7 +205,7 @@ static void meet_amid(const struct noise *noise)
 
 Test(cm_noise, right_ids_meet_amid_noise, .timeout = 120)
 {
-	meet_amid(&(struct noise){ .rounds = 3, .connections = 1000, .silent = 100 });
+	meet_amid(&(struct noise){ .rounds = 8, .connections = 1000, .silent = 100 });
 }
 
 /* Those that say nothing are closed in time (TIME_HELLO_NS). */
