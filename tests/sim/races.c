@@ -5,9 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/ops/races.h"
+#include "emu/nic/requests/responder.h"
 #include "tests/sim/harness/bed.h"
+#include "tests/sim/harness/ends.h"
 
 enum {
 	BYTES = 192,
@@ -297,6 +300,56 @@ Test(sim_races, what_waits_and_an_end)
 		cr_assert(end == 0 ? job->failed : is_there(&stage, bytes, 0), "end %d", end);
 		stage_end(&stage);
 	}
+}
+
+/* Where no request is taken any more, what has come behind the one that waits is in its turn all the same. */
+Test(sim_races, what_waits_and_nobody_takes)
+{
+	const uint32_t rules = EP_RULE_RECEIVE_FIRST | EP_RULE_DATA_RECEIVES;
+	static uint8_t from[BYTES], into[BYTES];
+	struct iovec out = { from, BYTES }, in = { into, BYTES };
+	struct mr_attr attr = { .iov = &in, .iov_count = 1, .access = BED_BOTH, .key = 9, .key_bytes = 4 };
+	struct remote remote = { .length = BYTES, .key = 9 };
+	struct post post = {
+		.kind = OP_WRITE, .flags = POST_CQ_DATA, .iov = &out, .iov_count = 1, .remote = &remote, .remote_count = 1
+	};
+	struct world *world = world_open(world_seed(2190));
+	struct end pairs[2], qp[2];
+	struct mr *mr;
+
+	memset(&told, 0, sizeof(told));
+	told.hold_ns = LATE;
+	for (int side = 0; side < 2; side++) {
+		node_open(world, &(struct nic_config){ .races = &ops });
+		end_open_pairs(&pairs[side], world->node[side]);
+		end_open_ruled(&qp[side], &pairs[side], rules, NULL, 0);
+	}
+	for (int side = 0; side < 2; side++) {
+		end_pair(&qp[side], &qp[!side], 5, 1024);
+		end_pair_send(&qp[side], 5);
+	}
+	node_enter(world->node[1]);
+	cr_assert(!mr_add(pd_regions(qp[1].pd), &attr, &mr));
+	node_leave(world->node[1]);
+	for (int i = 0; i < 2; i++)
+		cr_assert(!ep_recv(qp[1].ep, &(struct recv_post){ .source = AV_NONE }));
+	cr_assert(!ep_post(qp[0].ep, &post));
+	world_pass(world, LATE / 8);
+	cr_assert_eq(told.open, 1);
+	node_enter(world->node[1]);
+	responder_halt(qp[1].ep->cm.peer, true);
+	node_leave(world->node[1]);
+	cr_assert(!ep_post(qp[0].ep, &post));
+	world_pass(world, 2 * LATE);
+	cr_assert(told.open == 0 && !node_logged(world->node[1], "WIRE-") && !node_logged(world->node[0], "WIRE-"));
+	node_enter(world->node[1]);
+	pd_remove_region(qp[1].pd, mr);
+	node_leave(world->node[1]);
+	for (int side = 0; side < 2; side++) {
+		end_close(&qp[side]);
+		end_close(&pairs[side]);
+	}
+	world_close(world);
 }
 
 /* An access to a region that ends is over, and nothing waits where an end waits for it. */

@@ -298,10 +298,6 @@ __attribute__((noinline)) static void conn_receive_payload(struct conn *conn)
 	bool bulk, level;
 	int count;
 
-	if (unlikely(conn->kept)) {
-		conn_hear_more(conn);
-		return;
-	}
 	target_write_recheck(conn);
 	count = conn_direct(conn, runs, &direct);
 	/* Behind a long payload most likely another begins: receive its head, and few of the bytes that would be copied. Short
@@ -337,6 +333,10 @@ void conn_readable(struct conn *conn)
 	nic_role(conn->nic);
 	if (conn->state != CONN_OPEN && conn->state != CONN_GREETING)
 		return;
+	if (unlikely(conn->kept)) {
+		conn_hear_more(conn);
+		return;
+	}
 	if (conn->in.sink != SINK_DROP) {
 		conn_receive_payload(conn);
 		return;
