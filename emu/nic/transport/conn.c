@@ -122,7 +122,7 @@ void conn_up(struct conn *conn)
 	hello_send(conn);
 }
 
-void conn_down(struct conn *conn, int error)
+__attribute__((noinline, cold)) void conn_down(struct conn *conn, int error)
 {
 	nic_role(conn->nic);
 	while (conn->kept) /* all that has come is executed */

@@ -288,7 +288,7 @@ static __attribute__((noinline, cold)) void conn_hear_more(struct conn *conn)
 		conn_go_on(conn);
 }
 
-/* While a payload that has a place is under way. */
+/* While a payload that has a place is under way, or a frame waits. */
 __attribute__((noinline)) static void conn_receive_payload(struct conn *conn)
 {
 	struct iovec runs[LIMIT_IOV + 1];
@@ -298,6 +298,10 @@ __attribute__((noinline)) static void conn_receive_payload(struct conn *conn)
 	bool bulk, level;
 	int count;
 
+	if (unlikely(conn->kept)) {
+		conn_hear_more(conn);
+		return;
+	}
 	target_write_recheck(conn);
 	count = conn_direct(conn, runs, &direct);
 	/* Behind a long payload most likely another begins: receive its head, and few of the bytes that would be copied. Short
@@ -333,11 +337,7 @@ void conn_readable(struct conn *conn)
 	nic_role(conn->nic);
 	if (conn->state != CONN_OPEN && conn->state != CONN_GREETING)
 		return;
-	if (unlikely(conn->kept)) {
-		conn_hear_more(conn);
-		return;
-	}
-	if (conn->in.sink != SINK_DROP) {
+	if (conn->in.sink != SINK_DROP || unlikely(conn->kept)) {
 		conn_receive_payload(conn);
 		return;
 	}
