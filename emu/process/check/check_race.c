@@ -25,7 +25,7 @@ enum { PEER = 64, HOLDS = 8, SESSIONS = 64, POLLED = 8 };
 
 #define HOLD_LEAST_NS UINT64_C(50000) /* holds are drawn by the order of their length: up to 2^HOLDS times so long */
 
-struct race_who {
+struct race_what {
 	const void *session;
 	uint64_t key;
 	uint32_t element; /* of an atomic, in bytes; else 0 */
@@ -42,7 +42,7 @@ struct race_span {
 
 struct race_open {
 	struct check_owned owned; /* first */
-	struct race_who who;
+	struct race_what what;
 	uint64_t serial;
 	bool in_order; /* of its session */
 	bool pinned;
@@ -50,7 +50,7 @@ struct race_open {
 	size_t spans;
 	struct race_span span[LIMIT_IOV];
 	/* An earlier one of its session has stored something there, and nothing orders the two: is it the same? */
-	struct race_who before;
+	struct race_what before;
 	struct iovec both; /* no length: there is none */
 	uint64_t stored;
 };
@@ -128,18 +128,18 @@ static uint64_t hold_for(const void *session, uint64_t now_ns)
 
 /* --- what conflicts --- */
 
-static const char *what_word(const struct race_who *who)
+static const char *what_word(const struct race_what *what)
 {
-	if (who->op == OP_ATOMIC)
-		return who->changes ? "remote atomic" : "remote atomic read";
-	if (who->op == OP_SEND)
+	if (what->op == OP_ATOMIC)
+		return what->changes ? "remote atomic" : "remote atomic read";
+	if (what->op == OP_SEND)
 		return "message";
-	return who->op == OP_READ ? "remote read" : "remote write";
+	return what->op == OP_READ ? "remote read" : "remote write";
 }
 
 /* Of one session: is the later one executed after the earlier? A write that must wait for a read does so before it leaves. An
  * atomic waits for writes if it is ordered as a read or as a write. */
-static bool is_ordered(const struct race_who *first, const struct race_access *later)
+static bool is_ordered(const struct race_what *first, const struct race_access *later)
 {
 	if (first->session != later->session)
 		return first->told;
@@ -156,7 +156,7 @@ static bool is_ordered(const struct race_who *first, const struct race_access *l
 	return later->changes ? later->waw : later->raw;
 }
 
-static bool conflict(const struct race_who *first, const struct race_access *later)
+static bool conflict(const struct race_what *first, const struct race_access *later)
 {
 	if (!first->changes && !later->changes)
 		return false;
@@ -165,7 +165,7 @@ static bool conflict(const struct race_who *first, const struct race_access *lat
 	return !is_ordered(first, later);
 }
 
-static void tell_two(const struct race_who *first, const struct race_who *later, const struct iovec *both)
+static void tell_two(const struct race_what *first, const struct race_what *later, const struct iovec *both)
 {
 	uint64_t key = first->op == OP_SEND ? later->key : first->key; /* a message has none */
 	struct check_finding finding = { .cause = CHECK_RACE_OPERATIONS,
@@ -267,7 +267,7 @@ static void own_runs(struct race_open *open)
 
 		runs[i] = (struct iovec){ (void *)(uintptr_t)range->first, range->last - range->first + 1 };
 	}
-	check_owned_begin(&open->owned, runs, open->spans, !open->who.changes);
+	check_owned_begin(&open->owned, runs, open->spans, !open->what.changes);
 }
 
 static void tell_access_to_post(const struct check_post *post, uintptr_t address, bool store, const struct call_stack *stack)
@@ -285,19 +285,19 @@ static void tell_access_to_place(const struct race_open *open, uintptr_t address
 	check_tell(&(struct check_finding){ .cause = store ? CHECK_RACE_STORE : CHECK_RACE_LOAD, .at = stack },
 		   "memory under key %#" PRIx64 " is %s at %#" PRIxPTR " by the program while a %s by %s accesses it, of whose "
 		   "end nothing has told yet (seed=%" PRIu64 ")",
-		   open->who.key, store ? "written to" : "read", address, what_word(&open->who), open->who.peer, seed);
+		   open->what.key, store ? "written to" : "read", address, what_word(&open->what), open->what.peer, seed);
 }
 
 /* It looks for the last bytes of a write: then it knows of all that was executed before, if its session keeps the order. */
 static void tell_polled(const struct race_open *open, uintptr_t address, const struct call_stack *stack)
 {
-	if (open->in_order && atomic_load(known_of(open->who.session)) < open->serial)
-		atomic_store(known_of(open->who.session), open->serial);
+	if (open->in_order && atomic_load(known_of(open->what.session)) < open->serial)
+		atomic_store(known_of(open->what.session), open->serial);
 	check_tell(&(struct check_finding){ .cause = strict ? CHECK_POLLED_STRICT : CHECK_POLLED, .at = stack },
 		   "memory under key %#" PRIx64 " is read at %#" PRIxPTR
 		   ", the end of a remote write by %s, of which nothing has told "
 		   "yet: the program polls for it (seed=%" PRIu64 ")",
-		   open->who.key, address, open->who.peer, seed);
+		   open->what.key, address, open->what.peer, seed);
 }
 
 /* In the handler of a fault. */
@@ -310,9 +310,9 @@ static void accessed(void *arg, uintptr_t address, bool store, const struct call
 		tell_access_to_post(owned->post, address, store, stack);
 	else if (owned->post)
 		return;
-	else if (!store && open->who.changes && open->end - address <= POLLED)
+	else if (!store && open->what.changes && open->end - address <= POLLED)
 		tell_polled(open, address, stack);
-	else if (atomic_load(known_of(open->who.session)) < open->serial)
+	else if (atomic_load(known_of(open->what.session)) < open->serial)
 		tell_access_to_place(open, address, store, stack);
 }
 
@@ -330,9 +330,9 @@ static uint64_t serial; /* of those that were open */
 /* An access that comes, and what is open there. */
 struct arrival {
 	const struct race_access *access;
-	const struct race_who *who;
+	const struct race_what *what;
 	const struct iovec *run;
-	struct race_who before; /* see struct race_open */
+	struct race_what before; /* see struct race_open */
 	struct iovec both;
 	bool told;
 };
@@ -346,21 +346,26 @@ static struct iovec common_bytes(const struct iovec *run, const struct interval 
 	return (struct iovec){ (void *)(uintptr_t)first, last - first + 1 };
 }
 
+/* Two writes of one session that store the same bytes: the order of the two shows nowhere. */
+static bool bytes_decide(const struct race_what *first, const struct race_what *later)
+{
+	return first->session == later->session && first->changes && later->changes && first->op != OP_SEND && later->op != OP_SEND;
+}
+
 static int arrival_meets(struct interval *range, void *arg)
 {
 	const struct race_open *open = ((struct race_span *)range)->open;
 	struct arrival *arrival = arg;
 	struct iovec both = common_bytes(arrival->run, range);
 
-	if (!conflict(&open->who, arrival->access))
+	if (!conflict(&open->what, arrival->access))
 		return 0;
-	if (open->who.session != arrival->who->session || !open->who.changes || !arrival->who->changes || open->who.op == OP_SEND ||
-	    arrival->who->op == OP_SEND) {
-		tell_two(&open->who, arrival->who, &both);
+	if (!bytes_decide(&open->what, arrival->what)) {
+		tell_two(&open->what, arrival->what, &both);
 		arrival->told = true;
 		return 1;
 	}
-	arrival->before = open->who;
+	arrival->before = open->what;
 	arrival->both = both;
 	return 0;
 }
@@ -376,13 +381,13 @@ static void arrival_look(struct arrival *arrival)
 	}
 }
 
-static void tell_local(const struct race_who *who, const struct check_met *met)
+static void tell_local(const struct race_what *what, const struct check_met *met)
 {
 	check_tell(
 		&(struct check_finding){ .cause = CHECK_RACE_OPERATIONS,
 					 .call = met->call,
 					 .posted = &met->posted,
-					 .place = pair_place(who->session, NULL, who->key, call_stack_place(&met->posted)) },
+					 .place = pair_place(what->session, NULL, what->key, call_stack_place(&met->posted)) },
 		met->source
 			? "%s: a %s by %s, key %#" PRIx64
 			  ", changes %zu B of its buffer at %p, of which nothing has left yet: nothing orders them (seed=%" PRIu64
@@ -390,7 +395,7 @@ static void tell_local(const struct race_who *who, const struct check_met *met)
 			: "%s: a %s by %s, key %#" PRIx64
 			  ", accesses %zu B of its buffer at %p, which a read of this process fills: nothing orders "
 			  "them (seed=%" PRIu64 ")",
-		met->call, what_word(who), who->peer, who->key, met->both.iov_len, met->both.iov_base, seed);
+		met->call, what_word(what), what->peer, what->key, met->both.iov_len, met->both.iov_base, seed);
 }
 
 static struct race_open *race_open_new(const struct arrival *arrival, bool open)
@@ -399,7 +404,7 @@ static struct race_open *race_open_new(const struct arrival *arrival, bool open)
 
 	if (!new)
 		return NULL;
-	new->who = *arrival->who;
+	new->what = *arrival->what;
 	new->serial = ++serial;
 	new->in_order = arrival->access->waw;
 	new->pinned = arrival->access->pinned;
@@ -423,13 +428,13 @@ static struct race_open *race_open_new(const struct arrival *arrival, bool open)
 
 static struct race_opened race_arrived(const struct race_access *access)
 {
-	struct race_who who = { .session = access->session,
-				.key = access->key,
-				.element = access->element,
-				.op = access->op,
-				.changes = access->changes,
-				.told = access->told };
-	struct arrival arrival = { .access = access, .who = &who };
+	struct race_what what = { .session = access->session,
+				  .key = access->key,
+				  .element = access->element,
+				  .op = access->op,
+				  .changes = access->changes,
+				  .told = access->told };
+	struct arrival arrival = { .access = access, .what = &what };
 	uint64_t begun_ns = check_cost_begin();
 	struct race_opened opened = { 0 };
 	struct race_open *open = NULL;
@@ -437,11 +442,11 @@ static struct race_opened race_arrived(const struct race_access *access)
 
 	if (!access->tells || access->waits || access->told)
 		opened.hold_ns = hold_for(access->session, access->now_ns);
-	snprintf(who.peer, sizeof(who.peer), "%s", access->peer);
+	snprintf(what.peer, sizeof(what.peer), "%s", access->peer);
 	arrival_look(&arrival);
 	if (!arrival.told && access->op != OP_SEND &&
 	    check_posts_met(access->run, access->count, access->changes, access->now_ns, &met))
-		tell_local(&who, &met);
+		tell_local(&what, &met);
 	if (opened.hold_ns || arrival.both.iov_len)
 		opened.open = open = race_open_new(&arrival, opened.hold_ns);
 	if (open && open->spans && !open->pinned && access->op == OP_WRITE)
@@ -476,9 +481,9 @@ static void race_executed(void *opened)
 	struct race_open *open = opened;
 
 	if (open->both.iov_len && check_digest(&open->both, 1, &now) && now != open->stored)
-		tell_two(&open->before, &open->who, &open->both);
+		tell_two(&open->before, &open->what, &open->both);
 	open->both.iov_len = 0;
-	if (open->spans && !open->pinned && open->who.op != OP_WRITE && open->who.op != OP_SEND)
+	if (open->spans && !open->pinned && open->what.op != OP_WRITE && open->what.op != OP_SEND)
 		own_runs(open);
 	check_cost_end(begun_ns);
 }
