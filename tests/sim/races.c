@@ -258,6 +258,24 @@ Test(sim_races, what_tells_waits)
 	}
 }
 
+/* No more is kept behind one that waits than a quarter of a MiB. */
+Test(sim_races, what_waits_keeps_so_much)
+{
+	enum { MANY = 80, LONG = 4096 };
+	struct stage stage;
+	struct job *job;
+
+	stage_open(&stage, LATE, EP_ORDER_ALL);
+	job = post(&stage, OP_WRITE, 0, POST_CQ_DATA | POST_SENT);
+	cr_assert(!job->done);
+	told.hold_ns = 0;
+	for (int i = 0; i < MANY; i++)
+		bed_post(&stage.bed, OP_SEND, stage.target, 0, LONG, 0);
+	model_pass(stage.bed.model, LATE / 8);
+	cr_assert(job->done);
+	stage_end(&stage);
+}
+
 /* It may be executed while those before it are open, if it is in no order with them: their answers wait for each of them. */
 Test(sim_races, what_tells_passes_what_it_is_in_no_order_with)
 {
