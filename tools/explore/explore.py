@@ -18,7 +18,7 @@ from explore_shrink import Shrinker
 FAILED, WRONG = 86, 2
 SEEDS = 10 ** 9
 LIMIT_TIMES, LIMIT_MORE_S = 20, 10
-TRIES, TRIES_OF_HANGS = 5, 2
+TRIES, TRIES_OF_RARE, TRIES_OF_HANGS = 5, 40, 2
 CHECKS = ("races", "races,strict")
 LAST_LINES = 20
 
@@ -175,15 +175,23 @@ class Explorer:
     def fails(self, plan):
         return self.under(plan).failure == self.failure
 
+    def again(self, fails, plan):
+        """How many of `tries` runs fail; where none of these do, and they end, of more, which `tries` then is."""
+        failed = sum(fails(plan) for _ in range(self.tries))
+        if not failed and self.tries == TRIES:
+            self.tries = TRIES_OF_RARE
+            failed = sum(fails(plan) for _ in range(TRIES, TRIES_OF_RARE))
+        return failed
+
     def tell_shrunk(self, plan):
         words = ["--same-output"] * self.given.same_output + ["--timeout", str(self.runner.limit)] + self.given.said
         again = " ".join(shlex.quote(word) for word in ["emurun", "--replay", str(plan.seed)] + words + self.given.command)
         say(f"seed {plan.seed}, which makes the same plan again: {again}")
         for sentence in plan.sentences():
             say("  " + sentence)
-        shrinker = Shrinker(self.fails, self.tries)
-        failed = shrinker.count(plan)
+        failed = self.again(self.fails, plan)
         say(f"under that plan {failed} of {self.tries} further runs failed so")
+        shrinker = Shrinker(self.fails, self.tries)
         if not failed:
             say("it is not shrunk, since it does not fail again soon")
             return self.keep(plan)
@@ -211,22 +219,24 @@ class Explorer:
         settings = " ".join(f"{name}={shlex.quote(value)}" for name, value in sorted(plan.settings(path).items()))
         say(f"by hand: {settings} {self.call()}")
 
+    def shows_failure(self, plan):
+        """Shows the first."""
+        failure = self.under(plan).failure
+        if failure and not self.failure:
+            self.failure = failure
+            say(f"a run failed: {failure}")
+            self.show_output()
+        return bool(failure)
+
     def replay(self):
         plan = self.plan(self.given.replay)
         say(f"seed {plan.seed}:")
         for sentence in plan.sentences():
             say("  " + sentence)
-        failures = []
-        for _ in range(TRIES):
-            failure = self.under(plan).failure
-            if failure:
-                if not failures:
-                    say(f"a run failed: {failure}")
-                    self.show_output()
-                failures.append(failure)
-        say(f"{len(failures)} of {TRIES} runs failed")
+        failed = self.again(self.shows_failure, plan)
+        say(f"{failed} of {self.tries} runs failed")
         self.keep(plan)
-        return FAILED if failures else 0
+        return FAILED if failed else 0
 
 
 def ended(number, _):
