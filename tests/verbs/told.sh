@@ -13,6 +13,12 @@ has the_log_says_why "$dir/out" '^emu: warn: ibv_reg_mr: access has IBV_ACCESS_R
 EMU_LOG_LEVEL=none "$emurun" "$refused" >"$dir/out" 2>&1
 echo "$? $(cat "$dir/out")" >"$dir/quiet"
 has the_log_can_be_silent "$dir/quiet" '^0 $'
+FI_EMU_PORT=1 "$emurun" "$refused" >"$dir/out" 2>&1
+has a_misspelt_setting_is_told "$dir/out" 'FI_EMU_PORT is no setting of emu, and does nothing\. Is FI_EMU_PORTS meant'
+all=$("$emurun" fi_info -e 2>/dev/null | grep -ao 'FI_EMU_[A-Z_]*' | sort -u)
+verdict settings_of_libfabric_are_there "$(grep -c . <<<"$all" | sed 's/^..$/tens/')" tens
+env ${all//$'\n'/= }= "$emurun" "$refused" >"$dir/out" 2>&1
+verdict none_of_them_is_misspelt "$(grep 'is no setting' "$dir/out")" ""
 "$emurun" --check "$refused" >"$dir/out" 2>&1
 echo "$?" >"$dir/status"
 has the_check_fails "$dir/status" '^86$'

@@ -36,6 +36,8 @@ static const struct setting settings_own[] = {
 	  "atomic) or both (FI_REMOTE_READ, too; alone it opens it to FI_ATOMIC_READ)" },
 	{ "check_atomic", SETTING_FLAG,
 	  "Kernel clients under emu_insmod: reports calls that may sleep where a kernel may not; see kfi_emu(7) (default: no)" },
+	{ "debugfs", SETTING_TEXT,
+	  "Kernel clients: the folder in which their files of debugfs are FIFOs; see kfi_emu(7) (default: none)" },
 	{ NULL, SETTING_TEXT, NULL },
 };
 

@@ -12,6 +12,7 @@
 #include "emu/process/check/check_object.h"
 #include "emu/process/faults/fault_calls.h"
 #include "emu/process/report/report.h"
+#include "emu/process/settings/setting_say.h"
 #include "emu/process/start/nic_start.h"
 #include "emu/process/start/settings.h"
 #include "emu/verbs/start/vb_refuse.h"
@@ -20,8 +21,18 @@
 
 static atomic_bool used; /* the process has opened a device */
 
+/* What libfabric's programs alone read: an environment may have it for those. */
+static const struct setting settings_of_fi[] = {
+	{ .name = "personality" }, { .name = "mr_close" },  { .name = "pinned" },       { .name = "mr_cache" },
+	{ .name = "hmem" },        { .name = "hmem_size" }, { .name = "fetch_rights" }, { .name = "check_atomic" },
+	{ .name = "debugfs" },     { .name = NULL },
+};
+
+static const struct setting *const settings_all[] = { settings_known, settings_of_fi, NULL };
+
 static int read_settings(struct process_settings *settings)
 {
+	setting_names_check(settings_all);
 	settings->rnr_most = 0; /* without end: a QP has its own rnr_retry */
 	return process_settings_read(settings, PERSONALITY);
 }
