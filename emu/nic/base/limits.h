@@ -108,6 +108,7 @@ enum {
 	LIMIT_SESSIONS = 65536,       /* peers an endpoint; then -ENOMEM at the post, BYE at the listener */
 	SESSIONS_SWEPT = 32,          /* no look for sessions that have ended among fewer */
 	LIMIT_HELD = 4 << 20,         /* bytes of peers' writes that a fault plan holds back (held.c); others are seen at once */
+	LIMIT_KEPT = 1 << 18,         /* bytes behind a frame that waits in races mode (conn_recv.c); more are not waited for */
 	LIMIT_FAULT_RULES = 64,       /* of a fault plan; then the plan is refused */
 	LIMIT_FAULT_BYTES = 1 << 20,  /* of its file; likewise */
 	LIMIT_ERROR_TEXT = 384,       /* bytes of a refusal's sentence */

@@ -26,14 +26,12 @@
 #include "wire/codec.h"
 #include "wire/digest.h"
 
-enum { KEPT_MOST = 1 << 18 }; /* bytes: more are not waited for */
-
 struct conn_kept {
 	struct conn_kept *next;
 	struct conn *conn;
 	uint64_t until_ns;
 	uint32_t length;
-	uint8_t bytes[KEPT_MOST];
+	uint8_t bytes[LIMIT_KEPT];
 };
 
 const char conn_waits[] = "waits";
@@ -278,13 +276,13 @@ void conn_kept_tick(struct nic *nic)
 static __attribute__((noinline, cold)) void conn_hear_more(struct conn *conn)
 {
 	struct conn_kept *kept = conn->kept;
-	struct iovec room = { kept->bytes + kept->length, KEPT_MOST - kept->length };
+	struct iovec room = { kept->bytes + kept->length, LIMIT_KEPT - kept->length };
 	ssize_t got = conn_hear(conn, &room, 1);
 
 	if (got <= 0)
 		return;
 	kept->length += (uint32_t)got;
-	if (kept->length == KEPT_MOST)
+	if (kept->length == LIMIT_KEPT)
 		conn_go_on(conn);
 }
 
