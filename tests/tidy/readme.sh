@@ -17,9 +17,11 @@ status=0
 # SECURITY.md last: from its secret on, only peers that have it are reached.
 PAGES=(README.md emu/USING.md emu/SECURITY.md)
 
-# The commands, a line each: continued lines are joined, what is said of them is taken off.
+# The commands, a line each: continued lines are joined, what is said of them is taken off. A program is explored 20 times, and not
+# for minutes.
 commands() {
-	sed -nE 's/^    //p' "${PAGES[@]/#/$EMU_SOURCE_DIR/}" | sed -E ':more /\\$/ { N; s/ *\\\n */ /; b more }; s/ +# .*//'
+	sed -nE 's/^    //p' "${PAGES[@]/#/$EMU_SOURCE_DIR/}" |
+		sed -E ':more /\\$/ { N; s/ *\\\n */ /; b more }; s/ +# .*//; s/(--explore) [0-9]+m /\1 20 /'
 }
 
 make_folder() {
