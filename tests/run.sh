@@ -17,13 +17,13 @@
 #              newest libfabric that is here; nightly: those that take long
 #   tsan       the tests that race threads and the demo, under the thread sanitizer; nightly: unit, rules and process, too
 #   container  the rules, process and demo tests with the distribution's libfabric, in a container, as an ordinary user: default
-#              profile, no capabilities, 64 KiB of lockable memory, 1,024 descriptors; nightly: soak, order, litmus tests
+#              profile, no capabilities, 64 KiB of lockable memory, 1,024 descriptors; nightly: soak, order, litmus tests, pyverbs
 #   user       the same as an ordinary user, where the suite container did not run
 #   debian13   the suite brief in a bare Debian 13, which debian13.sh makes; takes root, and a Docker engine or debootstrap
 #   compilers  builds what is installed with clang, with the headers of the newest libfabric that is here; nightly: all
 #   fuzz       the fuzz targets, ten seconds each, two at a time; nightly: five minutes each; takes clang
 # Run only if named:
-#   brief      the unit and demo tests of the release build; nightly: all but mutants
+#   brief      the unit and demo tests of the release build, of which no other tests are built; nightly: all but mutants
 #
 # A folder below tests/ registers its tests in its CMakeLists.txt with emu_criterion_test() or emu_script_test(), which
 # tools/cmake/EmuTest.cmake describes; the LABEL given there decides which suites run a test. Each case of a test is one
@@ -64,7 +64,8 @@ declare -A NIGHTLY=(
 	[old]='mpi-(matching|collectives|groups|large|python|(locks|windows)-.*|locks)|emurun_mpi_checked'
 	[asan]='sim_(cut|collective|random_fixed|tagged_rma|unreliable|windows|xrc)|unit_.*_(headers|stress)|bench_.*'
 	[tcp]='rules-.*|process-litmus-weak'
-	[container]='process-litmus.*|process-soak|fi-order' [user]='process-litmus.*|process-soak|fi-order'
+	[container]='process-litmus.*|process-soak|fi-order|pyverbs-core'
+	[user]='process-litmus.*|process-soak|fi-order|pyverbs-core'
 	[brief]='unit_.*_stress'
 )
 NIGHTLY[release]+='|mpi-(.*-8|locks-(lax|on_demand)|hpcc|mpi4py.*)|clients-(.*-lax|mpich-windows-strict)|docker|cluster-containers'
@@ -153,7 +154,7 @@ suite_release() {
 }
 
 suite_brief() {
-	build release && run_ctest brief release "$new_lib"
+	build release -DEMU_TESTS=$([ "$night" ] && echo ON || echo UNIT) && run_ctest brief release "$new_lib"
 }
 
 suite_mutants() {
