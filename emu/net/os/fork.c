@@ -23,8 +23,10 @@ enum { SETS = 4, HOLD_S = 1 };
 static int sets[SETS], count;
 static struct mutex lock = MUTEX_INITIALIZER; /* of registration; a leaf */
 static bool hooked GUARDED_BY(lock);
-/* Those that hold a fork back read, a fork writes. Readers come first: one may wait for what another has. */
-static pthread_rwlock_t holds = PTHREAD_RWLOCK_INITIALIZER;
+/* Those that hold a fork back read, a fork writes. It comes first: threads that read in turn would keep it out for HOLD_S. Where a
+ * reader waits for what one has that comes after it, both wait until the fork has given up. */
+#define HOLDS_INITIALIZER PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP
+static pthread_rwlock_t holds = HOLDS_INITIALIZER;
 static _Thread_local bool forks;          /* this thread has `holds` for a fork */
 static struct fork_reset *_Atomic resets; /* entries are complete before they are linked: a fork may come at any time */
 
@@ -115,7 +117,7 @@ static void in_child(void)
 {
 	int saved = errno;
 
-	holds = (pthread_rwlock_t)PTHREAD_RWLOCK_INITIALIZER; /* holders are threads of the parent's */
+	holds = (pthread_rwlock_t)HOLDS_INITIALIZER; /* holders are threads of the parent's */
 	for (int i = 0; i < count; i++)
 		close_watched(sets[i]);
 	for (int i = 0; i < count; i++)
