@@ -160,6 +160,8 @@ int rdma_establish(struct rdma_cm_id *pub)
 		       "Call it once after RDMA_CM_EVENT_CONNECT_RESPONSE, of an id without rdma_create_qp().")
 		      ? EINVAL
 		      : 0;
+	if (!err && id->id.qp)
+		err = vb_refuse(EINVAL, "rdma_establish", "the id has a queue pair, which nobody would lead to the peer.");
 	if (!err) {
 		cm_enter(id, ID_CONNECTED);
 		(void)vb_cm_say(id->cm, &say); /* a peer that has gone is told by an event */
@@ -270,19 +272,31 @@ int rdma_reject_ece(struct rdma_cm_id *id, const void *data, uint8_t length)
 	return reject(cm_id_of(id), CM_REJECT_VENDOR, data, length, "rdma_reject_ece");
 }
 
-/* The program has seen by its queue pair that the asking side is ready. */
+/* With cm_lock. 0 or an errno: EISCONN is the program's to pass over. */
+static int notify(struct cm_id *id, enum ibv_event_type event)
+{
+	const char *call = "rdma_notify";
+
+	if (cm_check(id, 1 << ID_ACCEPTED | 1 << ID_CONNECTED, call, "There is no connection."))
+		return EINVAL;
+	if (event != IBV_EVENT_COMM_EST)
+		return vb_refuse(EINVAL, call, "event is %s, and IBV_EVENT_COMM_EST is the one that is told here.",
+				 ibv_event_type_str(event));
+	if (id->state == ID_CONNECTED) {
+		vb_inform(call, "the id is connected already (EISCONN).");
+		return EISCONN;
+	}
+	cm_enter(id, ID_CONNECTED);
+	return cm_tell(id, RDMA_CM_EVENT_ESTABLISHED, 0);
+}
+
+/* The program has seen by its queue pair that the asking side is ready. V230. */
 int rdma_notify(struct rdma_cm_id *pub, enum ibv_event_type event)
 {
-	struct cm_id *id = cm_id_of(pub);
 	int err;
 
 	cm_hold();
-	err = cm_check(id, 1 << ID_ACCEPTED | 1 << ID_CONNECTED | 1 << ID_OVER, "rdma_notify", "There is no connection.") ? EINVAL
-															  : 0;
-	if (!err && id->state == ID_ACCEPTED && event == IBV_EVENT_COMM_EST) {
-		cm_enter(id, ID_CONNECTED);
-		err = cm_tell(id, RDMA_CM_EVENT_ESTABLISHED, 0);
-	}
+	err = notify(cm_id_of(pub), event);
 	cm_let_go();
 	return cm_result(err);
 }

@@ -219,4 +219,5 @@ const char *const verbs_rule_table[VERBS_RULES + 1] = {
 	[227] = "backlog",
 	[228] = "Ids without a channel",
 	[229] = "rdma_get_request",
+	[230] = "rdma_notify",
 };

@@ -42,6 +42,7 @@ FORWARD(int, rdma_get_request, (struct rdma_cm_id * listens, struct rdma_cm_id *
 FORWARD(int, rdma_accept, (struct rdma_cm_id * id, struct rdma_conn_param *param), id, param)
 FORWARD(int, rdma_reject, (struct rdma_cm_id * id, const void *data, uint8_t length), id, data, length)
 FORWARD(int, rdma_disconnect, (struct rdma_cm_id * id), id)
+FORWARD(int, rdma_notify, (struct rdma_cm_id * id, enum ibv_event_type event), id, event)
 FORWARD(int, rdma_get_cm_event, (struct rdma_event_channel * channel, struct rdma_cm_event **event), channel, event)
 FORWARD(int, rdma_ack_cm_event, (struct rdma_cm_event * event), event)
 FORWARD(__be16, rdma_get_src_port, (struct rdma_cm_id * id), id)

@@ -273,6 +273,18 @@ RIDS(V218_attributes_wait_for_the_peer)
 	r_end(&id);
 }
 
+RIDS(V230_a_connection_that_is_there_is_not_made)
+{
+	R_RC(EINVAL, rdma_notify(w->listens, IBV_EVENT_COMM_EST));
+	r_ask(w, "hello", 6);
+	R_RC(EINVAL, rdma_notify(w->answers, IBV_EVENT_COMM_EST));
+	r_accept(w, "welcome", 8);
+	R_RC(EISCONN, rdma_notify(w->answers, IBV_EVENT_COMM_EST));
+	R_RC(EISCONN, rdma_notify(w->asks, IBV_EVENT_COMM_EST));
+	R_RC(EINVAL, rdma_notify(w->answers, IBV_EVENT_QP_FATAL));
+	r_nothing(w->channel);
+}
+
 RIDS(V219_a_connection_has_a_queue_pair)
 {
 	struct rdma_conn_param param = { 0 };
