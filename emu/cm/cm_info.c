@@ -76,9 +76,9 @@ int rdma_getaddrinfo(const char *node, const char *service, const struct rdma_ad
 
 	if (!res)
 		return cm_refuse(EINVAL, "rdma_getaddrinfo", "res is NULL.");
+	if (!node && !service && !hints)
+		return cm_refuse(EINVAL, "rdma_getaddrinfo", "node, service and hints are NULL. Give one of them.");
 	hints = hints ? hints : &none;
-	if (!node && !service && !hints->ai_src_len && !hints->ai_dst_len)
-		return cm_refuse(EINVAL, "rdma_getaddrinfo", "there is no node, no service, and no address in hints.");
 	if (!node && !service) {
 		*res = result_of_hints(hints);
 		return *res ? 0 : cm_refuse(ENOMEM, "rdma_getaddrinfo", "no memory for a result.");
@@ -143,7 +143,7 @@ int rdma_resolve_addrinfo(struct rdma_cm_id *pub, const char *node, const char *
 		return cm_result(err);
 	own.ai_port_space = pub->ps;
 	own.ai_qp_type = pub->qp_type;
-	status = lookup_errno(rdma_getaddrinfo(node, service, &own, &info));
+	status = node || service || hints ? lookup_errno(rdma_getaddrinfo(node, service, &own, &info)) : -EINVAL;
 	cm_hold();
 	if (!status) {
 		rdma_freeaddrinfo(id->info);

@@ -102,6 +102,20 @@ Test(cm_addrinfo, a_call_that_waits)
 	cr_assert_eq(rdma_destroy_id(waits), 0);
 }
 
+/* Either of node, service and hints is enough. */
+Test(cm_addrinfo, hints_without_a_name_and_an_address)
+{
+	struct rdma_addrinfo hints = { .ai_flags = RAI_PASSIVE, .ai_port_space = RDMA_PS_UDP }, *info;
+	struct rdma_cm_id *made;
+
+	FAILS(rdma_getaddrinfo(NULL, NULL, NULL, &info), EINVAL);
+	cr_assert_eq(rdma_getaddrinfo(NULL, NULL, &hints, &info), 0);
+	cr_assert(info->ai_flags == RAI_PASSIVE && info->ai_port_space == RDMA_PS_UDP && info->ai_qp_type == IBV_QPT_UD);
+	cr_assert(!info->ai_src_len && !info->ai_dst_len && !info->ai_next);
+	FAILS(rdma_create_ep(&made, info, NULL, NULL), EINVAL);
+	rdma_freeaddrinfo(info);
+}
+
 /* Ethernet has none of InfiniBand's directories. */
 Test(cm_addrinfo, no_subnet_administrator)
 {
