@@ -110,6 +110,28 @@ Test(verbs_srq, changes)
 	verbs_close(&verbs);
 }
 
+/* As of rdma_rxe: the event would come with the first message. */
+Test(verbs_srq, no_smaller_than_its_limit)
+{
+	struct ibv_recv_wr wr = { 0 }, *bad;
+	struct ibv_srq *srq;
+
+	open_all();
+	srq = open_srq(10, 1);
+	for (int i = 0; i < 4; i++)
+		cr_assert_eq(ibv_post_srq_recv(srq, &wr, &bad), 0);
+	cr_assert_eq(change(srq, 0, 4, IBV_SRQ_LIMIT), 0);
+	cr_assert_eq(change(srq, 20, 0, IBV_SRQ_MAX_WR), 0);
+	is_now(srq, 20, 4);
+	cr_assert_eq(change(srq, 4, 0, IBV_SRQ_MAX_WR), 0);
+	is_now(srq, 4, 4);
+	cr_assert_eq(change(srq, 3, 0, IBV_SRQ_MAX_WR), EINVAL);
+	cr_assert(said_has("srq_limit is 4, and max_wr 3"));
+	is_now(srq, 4, 4);
+	cr_assert_eq(ibv_destroy_srq(srq), 0);
+	verbs_close(&verbs);
+}
+
 /* Fewer receives wait than that, since none does: told at once, and once. */
 Test(verbs_srq, limit_of_an_empty_queue)
 {

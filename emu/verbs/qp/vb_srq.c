@@ -267,13 +267,14 @@ static int srq_set_limit(struct vb_srq *srq, uint32_t limit)
 static int srq_change(struct vb_srq *srq, const struct ibv_srq_attr *attr, int mask)
 {
 	uint32_t max_wr = mask & IBV_SRQ_MAX_WR ? attr->max_wr : srq->queue.size;
+	uint32_t limit = mask & IBV_SRQ_LIMIT ? attr->srq_limit : atomic_load(&srq->limit);
 	int err = 0;
 
 	if (!max_wr || max_wr > VB_MAX_SRQ_WR)
 		return vb_refuse(EINVAL, "ibv_modify_srq", "max_wr is %u, and not within 1 to %d (max_srq_wr).", max_wr,
 				 VB_MAX_SRQ_WR);
-	if (mask & IBV_SRQ_LIMIT && attr->srq_limit > max_wr) /* V129 */
-		return vb_refuse(EINVAL, "ibv_modify_srq", "srq_limit is %u, and max_wr %u.", attr->srq_limit, max_wr);
+	if (limit > max_wr) /* V129 */
+		return vb_refuse(EINVAL, "ibv_modify_srq", "srq_limit is %u, and max_wr %u.", limit, max_wr);
 	if (mask & IBV_SRQ_MAX_WR)
 		err = vb_queue_resize(&srq->queue, max_wr);
 	if (err)
