@@ -109,6 +109,19 @@ Test(verbs_posts, what_does_not_go_together)
 	qp_done(&pair, B, 1, IBV_WC_SUCCESS);
 }
 
+/* No bit of device_cap_flags says that the device computes any. */
+Test(verbs_posts, checksums)
+{
+	struct ibv_sge sge;
+	struct ibv_send_wr wr = word(IBV_WR_SEND, &sge);
+
+	wr.send_flags = IBV_SEND_IP_CSUM;
+	cr_assert_eq(post(&wr), EINVAL);
+	wr.send_flags |= IBV_SEND_INLINE;
+	cr_assert_eq(post(&wr), EINVAL);
+	goes_on();
+}
+
 /* IBV_SEND_SOLICITED is of messages and of WRITE_WITH_IMM; beside others it means nothing, and hurts nothing. */
 Test(verbs_posts, flags_without_a_meaning)
 {

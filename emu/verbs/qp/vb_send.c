@@ -248,8 +248,11 @@ static int check_send(const struct vb_qp *qp, const struct ibv_send_wr *wr, enum
 		return vb_bind_check(wr, binds);
 	if (wr->opcode == IBV_WR_LOCAL_INV && wr->num_sge)
 		return vb_refuse(EINVAL, CALL, "num_sge is %d beside IBV_WR_LOCAL_INV, which moves nothing.", wr->num_sge);
-	if (!(wr->send_flags & IBV_SEND_INLINE))
+	if (!(wr->send_flags & (IBV_SEND_INLINE | IBV_SEND_IP_CSUM)))
 		return 0;
+	if (wr->send_flags & IBV_SEND_IP_CSUM)
+		return vb_refuse(EINVAL, CALL,
+				 "IBV_SEND_IP_CSUM: the device computes no checksums (device_cap_flags of ibv_query_device()).");
 	if (requests[wr->opcode].access == MR_READ)
 		return vb_refuse(EINVAL, CALL, "IBV_SEND_INLINE beside opcode %d, which sends no data.", (int)wr->opcode);
 	for (int i = 0; i < wr->num_sge; i++)
