@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-2-Clause
-# hosts.sh - rdmacm-utils' programs for datagrams, groups and rsockets, between two processes of one host, and between two hosts.
+# hosts.sh - rdmacm-utils' programs for datagrams, groups and rsockets, between two processes of one host, and between two hosts:
+# hosts.sh LATE, the program of late.c.
 command -v mckey >/dev/null || { echo "skip hosts no mckey on this machine"; exit 77; }
+late=$1
 . "$(dirname "$0")/../verbs/two_hosts.sh"
 
 # NAME FILE PATTERN SERVER CLIENT: two command lines. The client begins when that file of the server's /proc/net has the pattern:
@@ -37,7 +39,30 @@ programs() {
 	ends mckey_v6_sends_only_$1 igmp6 $in_v6 "mckey -m ff15::77 -b fd77::1" "mckey -m ff15::77 -s -o -b fd77::$2"
 }
 
+# The asking side's cable is pulled between its request and the reply. It loses its address of IPv6 by that.
+out_of_reach() {
+	local server client
+
+	mkfifo "$work/go" && exec 9<>"$work/go"
+	"${server_in[@]}" env FI_EMU_TIMEOUT_MS=1000 FI_EMU_RETRY_MS=300 "${run[@]}" timeout 60 "$late" <&9 >"$work/server" 2>&1 &
+	server=$!
+	until grep -qi ":$(printf %04X 7174)" "$server_net/udp"; do kill -0 $server 2>/dev/null || break; sleep 0.1; done
+	"${client_in[@]}" "${run[@]}" timeout 60 rping -c -a 10.77.0.1 -C 1 >"$work/client" 2>&1 &
+	client=$!
+	until grep -q asked "$work/server"; do kill -0 $server $client 2>/dev/null || break; sleep 0.1; done
+	"${client_in[@]}" ip link set east down
+	echo >&9
+	if wait $server && grep -q "RDMA_CM_EVENT_UNREACHABLE -110, accepted" "$work/server"; then
+		echo "ok out_of_reach"
+	else
+		failed out_of_reach
+	fi
+	kill $client
+	wait $client
+}
+
 programs hosts 2
+out_of_reach
 client_in=("${server_in[@]}")
 programs processes 1
 
