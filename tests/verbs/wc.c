@@ -3,6 +3,9 @@
 #include <criterion/criterion.h>
 #include <endian.h>
 #include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <time.h>
 
@@ -311,6 +314,44 @@ Test(verbs_wc_ex, several_in_one_poll)
 		if (!err)
 			seen = poll_all(begun_ns, seen);
 	}
+	no_more(A);
+}
+
+static atomic_int polls_begun, polls_got;
+
+static void *polls_next(void *wr_id)
+{
+	struct ibv_poll_cq_attr attr = { 0 };
+
+	atomic_store(&polls_begun, 1);
+	while (ibv_start_poll(extended[A], &attr) == ENOENT)
+		sched_yield();
+	atomic_store(&polls_got, 1);
+	*(uint64_t *)wr_id = extended[A]->wr_id;
+	ibv_end_poll(extended[A]);
+	return NULL;
+}
+
+/* V117 */
+Test(verbs_wc_ex, a_thread_that_polls_keeps_others_out)
+{
+	struct ibv_poll_cq_attr attr = { 0 };
+	uint64_t next = 0;
+	pthread_t thread;
+
+	qp_post(&pair, A, IBV_WR_RDMA_WRITE, 0, BYTES, 1);
+	qp_post(&pair, A, IBV_WR_RDMA_WRITE, 0, BYTES, 2);
+	while (ibv_start_poll(extended[A], &attr))
+		sched_yield();
+	cr_assert_eq(pthread_create(&thread, NULL, polls_next, &next), 0);
+	while (!atomic_load(&polls_begun))
+		sched_yield();
+	for (int i = 0; i < 1000; i++)
+		sched_yield();
+	cr_assert(!atomic_load(&polls_got) && extended[A]->wr_id == 1);
+	ibv_end_poll(extended[A]);
+	cr_assert_eq(pthread_join(thread, NULL), 0);
+	cr_assert_eq(next, 2);
 	no_more(A);
 }
 
