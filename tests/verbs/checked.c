@@ -155,6 +155,33 @@ Test(checked, receive_used)
 	cr_assert(said_has("[receive-buffer-used]"));
 }
 
+/* The others at the place stay when the oldest one has its message, and when a younger one is in the middle. */
+static void sent_from_place(uint64_t arrived, uint64_t left)
+{
+	for (uint64_t i = 1; i <= arrived; i++) {
+		cr_assert_eq(post_from(area + BYTES, IBV_WR_SEND, 0, i), 0);
+		arrives(i);
+	}
+	silent();
+	cr_assert_eq(post_from(area + 1, IBV_WR_RDMA_WRITE, 0, 9), 0);
+	qp_done(&pair, A, 9, IBV_WC_SUCCESS);
+	cr_assert_eq(said_has("[receive-buffer-used]"), left > 0);
+}
+
+Test(checked, receives_at_one_place)
+{
+	for (uint64_t i = 1; i <= 3; i++)
+		receive_at(area, i);
+	sent_from_place(2, 1);
+}
+
+Test(checked, receives_at_one_place_gone)
+{
+	for (uint64_t i = 1; i <= 3; i++)
+		receive_at(area, i);
+	sent_from_place(3, 0);
+}
+
 Test(checked, receive_sent)
 {
 	receive_at(area + 1, 1);

@@ -171,6 +171,8 @@ enum { CHECK_BUFFERS = 2 * LIMIT_IOV }; /* an atomic's operands and comparands *
 struct check_span {
 	struct interval range;
 	struct check_post *post;
+	struct check_span *newer, *older; /* at the same place, of those that the device writes to: a ring */
+	bool oldest;
 };
 
 struct check_post {
@@ -198,6 +200,13 @@ struct check_post {
 	struct check_span source[CHECK_BUFFERS]; /* what it reads, but for what it writes to, too */
 	struct check_span context;
 };
+
+/* Places: spans that the device writes to. Equal ones of receives, or of one owner's posts to one peer, are one place, whose oldest
+ * span is in the tree. Of its receives that one alone may have a digest or a watch. */
+void check_place_add(struct interval_tree *places, struct check_span *span);
+void check_place_remove(struct interval_tree *places, struct check_span *span);
+/* A receive is posted there: bytes of a message that has ended are the program's, though others wait for them. */
+void check_place_leave_alone(struct check_span *oldest);
 
 /* A post that is about to be made, by this thread. NULL: no memory, or checked mode is interrupted; it is not watched. */
 struct check_post *check_post_new(const void *owner, const char *call, bool receive);

@@ -157,7 +157,7 @@ static bool is_behind(const struct check_post *other, const struct meeting *meet
 
 static int meet_filled(struct interval *range, void *arg)
 {
-	const struct check_span *span = (struct check_span *)range;
+	struct check_span *span = (struct check_span *)range;
 	const struct meeting *meeting = arg;
 	struct check_post *post = meeting->post, *other = span->post;
 	bool same_place = range->first == meeting->range->first;
@@ -165,9 +165,9 @@ static int meet_filled(struct interval *range, void *arg)
 
 	if (post->receive || !meeting->fills)
 		post->digested = false;
-	if (post->receive) /* bytes of a message that has ended are the program's, though they wait for another one */
-		check_owned_end(&other->fills);
-	if (meeting->fills)
+	if (post->receive)
+		check_place_leave_alone(span);
+	if (meeting->fills && other->receive) /* the only one at its place that may be */
 		other->digested = false;
 	if (other->receive && !clash->found)
 		clash_note(clash, span);
@@ -240,7 +240,7 @@ static void add_to_lists(struct check_post *post) REQUIRES(lock)
 		posts->at = &post->next;
 	posts = post;
 	for (int i = 0; i < post->spans; i++)
-		interval_tree_add(&written, &post->span[i].range);
+		check_place_add(&written, &post->span[i]);
 	for (int i = 0; i < post->sources; i++)
 		interval_tree_add(&sources, &post->source[i].range);
 	if (post->has_context)
@@ -325,23 +325,45 @@ struct met_by {
 	struct check_met *met;
 	const struct iovec *run;
 	uint64_t now_ns;
-	bool source;
 };
 
-static int met_see(struct interval *range, void *arg)
+static void met_note(const struct met_by *by, const struct check_span *span, bool source)
 {
-	const struct check_post *post = ((struct check_span *)range)->post;
-	const struct met_by *by = arg;
 	uint64_t first = (uintptr_t)by->run->iov_base, last = first + by->run->iov_len - 1;
+	const struct interval *range = &span->range;
+	const struct check_post *post = span->post;
 
-	if (post->receive || post->over || (by->source && post->leaves_ns <= by->now_ns))
-		return 0;
 	first = first < range->first ? range->first : first;
 	last = last > range->last ? range->last : last;
-	*by->met = (struct check_met){ .source = by->source,
-				       .call = post->call,
-				       .posted = post->posted,
-				       .both = { (void *)(uintptr_t)first, last - first + 1 } };
+	*by->met = (struct check_met){
+		.source = source, .call = post->call, .posted = post->posted, .both = { (void *)(uintptr_t)first, last - first + 1 }
+	};
+}
+
+static int met_filled(struct interval *range, void *arg)
+{
+	const struct check_span *oldest = (struct check_span *)range, *span = oldest;
+
+	if (oldest->post->receive)
+		return 0;
+	while (span->post->over) {
+		span = span->newer;
+		if (span == oldest)
+			return 0;
+	}
+	met_note(arg, span, false);
+	return 1;
+}
+
+static int met_source(struct interval *range, void *arg)
+{
+	const struct check_span *span = (struct check_span *)range;
+	const struct check_post *post = span->post;
+	const struct met_by *by = arg;
+
+	if (post->over || post->leaves_ns <= by->now_ns)
+		return 0;
+	met_note(by, span, true);
 	return 1;
 }
 
@@ -356,11 +378,9 @@ bool check_posts_met(const struct iovec *run, size_t count, bool changes, uint64
 
 		if (!by.run->iov_len)
 			continue;
-		by.source = false;
-		found = interval_tree_find(&written, first, last, met_see, &by);
-		by.source = true;
+		found = interval_tree_find(&written, first, last, met_filled, &by);
 		if (!found && changes)
-			found = interval_tree_find(&sources, first, last, met_see, &by);
+			found = interval_tree_find(&sources, first, last, met_source, &by);
 	}
 	check_unlock(&lock);
 	return found;
@@ -388,7 +408,7 @@ static void leave(struct check_post *post)
 		if (post->next)
 			post->next->at = post->at;
 		for (int i = 0; i < post->spans; i++)
-			interval_tree_remove(&written, &post->span[i].range);
+			check_place_remove(&written, &post->span[i]);
 		for (int i = 0; i < post->sources; i++)
 			interval_tree_remove(&sources, &post->source[i].range);
 		if (post->has_context)
