@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* watch_cases.c - runs each case by itself: watch_cases [NAME...]. A case ends with status 0, or says what was not so. */
+/* watch_cases.c - runs each case by itself: unit_page_watch [NAME...]. A case ends with status 0, or says what was not so. */
 #include "tests/unit/races/watch_case.h"
 
 #include <fcntl.h>

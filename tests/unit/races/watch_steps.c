@@ -1,15 +1,27 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* watch_steps.c - what comes after an access beside watched bytes: the page is watched again (page_step.h). */
+#include <setjmp.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 #include "emu/nic/memory/guard.h"
 #include "tests/unit/races/watch_case.h"
 
-enum { MANY = 5000 /* more than a page has steps */ };
+enum { MANY = 5000 /* more than a page has steps */, STEPS_OF_A_PAGE = 256, STEPS_AT_ONCE = 1024 };
+enum { TRAP_FLAG = 0x100 };
+
+/* Faults beside watched bytes. */
+static uint64_t neighbours(void)
+{
+	struct page_watch_counts counts;
+
+	page_watch_count(&counts);
+	return counts.neighbours;
+}
 
 static void watched_behind_neighbours(void)
 {
@@ -91,12 +103,134 @@ static void too_many(void)
 	watch = case_watch((void *)pages, 10, PAGE_WATCH_ALL, &told);
 	for (int i = 0; i < MANY; i++)
 		pages[100] = (unsigned char)i;
+	NEED(neighbours() <= STEPS_OF_A_PAGE + 2);
 	NEED(pages[0] == case_byte(0) && !told.times);
 	NEED(pages[100] == (unsigned char)(MANY - 1));
 	page_watch_end(watch);
 }
 
+/* Of all pages together, too. */
+static void too_many_a_second(void)
+{
+	const uint64_t ticks = UINT64_C(1) << 18; /* a step */
+	volatile unsigned char *pages = case_pages();
+	struct page_watch *watch[PAGES];
+	struct told told = { 0 };
+	uint64_t start;
+
+	case_start();
+	start = __builtin_ia32_rdtsc();
+	for (size_t i = 0; i < PAGES; i++)
+		watch[i] = case_watch((void *)(pages + i * PAGE), 10, PAGE_WATCH_ALL, &told);
+	for (size_t i = 0; i < (size_t)PAGES * MANY; i++)
+		pages[i % PAGES * PAGE + 100] = 1;
+	NEED(neighbours() > STEPS_AT_ONCE);
+	NEED(neighbours() <= STEPS_AT_ONCE + (__builtin_ia32_rdtsc() - start) / ticks + PAGES + 1);
+	for (size_t i = 0; i < PAGES; i++)
+		page_watch_end(watch[i]);
+}
+
+/* A step's flags go into memory, and come back later. */
+static void flags_stored(void)
+{
+	unsigned char *pages = case_pages(), *stack = pages + PAGE / 2;
+	struct told told = { 0 };
+	struct page_watch *watch;
+	unsigned long flags;
+	sigset_t later;
+
+	case_start();
+	watch = case_watch(pages, 10, PAGE_WATCH_ALL, &told);
+	__asm__ volatile("mov %%rsp, %%r12\n\tmov %1, %%rsp\n\tpushf\n\tpop %0\n\tmov %%r12, %%rsp"
+			 : "=r"(flags)
+			 : "r"(stack)
+			 : "r12", "memory");
+	NEED(flags & TRAP_FLAG);
+	NEED(!sigemptyset(&later) && !sigaddset(&later, SIGUSR2) && !sigprocmask(SIG_BLOCK, &later, NULL));
+	__asm__ volatile("lea -128(%%rsp), %%rsp\n\tpush %0\n\tpopf\n\tlea 128(%%rsp), %%rsp" : : "r"(flags) : "cc", "memory");
+	NEED(!sigprocmask(SIG_BLOCK, NULL, &later) && sigismember(&later, SIGUSR2));
+	NEED(!told.times);
+	*(volatile unsigned char *)pages = 1;
+	NEED(told.times == 1);
+	page_watch_end(watch);
+}
+
 /* --- signals --- */
+
+static sigjmp_buf out;
+static volatile bool traced;
+static sigset_t masked;
+
+static void leave(int sig, siginfo_t *info, void *context)
+{
+	const ucontext_t *interrupted = context;
+
+	(void)sig;
+	(void)info;
+	traced = interrupted->uc_mcontext.gregs[REG_EFL] & TRAP_FLAG;
+	masked = interrupted->uc_sigmask;
+	siglongjmp(out, 1);
+}
+
+/* Watches the page, and tells whether an access to it is seen after one beside it. */
+static bool seen_behind_neighbour(volatile unsigned char *pages)
+{
+	struct told told = { 0 };
+	struct page_watch *watch = case_watch((void *)pages, 10, PAGE_WATCH_ALL, &told);
+
+	pages[100] = 0;
+	pages[0] = 1;
+	page_watch_end(watch);
+	return told.times == 1;
+}
+
+/* The instruction has a fault of its own, and the program's handler does not return. */
+static void divides_by_zero(void)
+{
+	struct sigaction action = { .sa_sigaction = leave, .sa_flags = SA_SIGINFO };
+	unsigned char *pages = case_pages();
+	struct told told = { 0 };
+	struct page_watch *watch;
+
+	case_start();
+	NEED(!sigaction(SIGFPE, &action, NULL));
+	memset(pages, 0, PAGE);
+	watch = case_watch(pages, 10, PAGE_WATCH_ALL, &told);
+	if (!sigsetjmp(out, 1))
+		__asm__ volatile("xor %%edx, %%edx\n\tmov $1, %%eax\n\tdivl %0" : : "m"(pages[100]) : "eax", "edx", "cc");
+	NEED(!told.times);
+	page_watch_end(watch);
+	NEED(seen_behind_neighbour(pages));
+}
+
+/* Its handler sees what it would without steps. */
+static void faults_in_a_step(void)
+{
+	struct sigaction action = { .sa_sigaction = leave, .sa_flags = SA_SIGINFO };
+	unsigned char *pages = case_pages(), *hole = pages + (size_t)PAGES * PAGE;
+	struct told told = { 0 };
+	struct page_watch *watch;
+	sigset_t later;
+
+	case_not_sanitized();
+	NEED(!sigaction(SIGSEGV, &action, NULL));
+	case_start();
+	for (volatile int beside = 0; beside < 3; beside++) {
+		unsigned char *from = beside ? pages + 100 : pages + PAGE, *to = hole;
+
+		if (beside == 2)
+			NEED(!sigemptyset(&later) && !sigaddset(&later, SIGUSR1) && !sigprocmask(SIG_BLOCK, &later, NULL));
+		watch = case_watch(pages, 10, PAGE_WATCH_ALL, &told);
+		if (!sigsetjmp(out, 1)) {
+			__asm__ volatile("movsb" : "+D"(to), "+S"(from) : : "memory");
+			NEED(!"a fault");
+		}
+		NEED(!traced && sigismember(&masked, SIGUSR1) == (beside == 2) && !sigismember(&masked, SIGUSR2));
+		NEED(!told.times);
+		page_watch_end(watch);
+		NEED(seen_behind_neighbour(pages));
+	}
+}
 
 static volatile unsigned char *stormed;
 static volatile sig_atomic_t heard;
@@ -108,7 +242,7 @@ static void touch_beside(int sig)
 	(void)sig;
 	stormed[PAGE + 200]++;
 	__asm__ volatile("pushf\n\tpop %0" : "=r"(flags));
-	NEED(!(flags & 0x100));
+	NEED(!(flags & TRAP_FLAG));
 	heard++;
 }
 
@@ -150,7 +284,7 @@ static void own_action(void)
 	struct page_watch *watch;
 
 	case_start();
-	NEED(!sigaction(SIGTRAP, NULL, &was) && was.sa_handler == SIG_DFL);
+	NEED(!sigaction(SIGTRAP, NULL, &was) && was.sa_handler == SIG_DFL && !sigaction(SIGTRAP, NULL, NULL));
 	watch = case_watch((void *)pages, 10, PAGE_WATCH_ALL, &told);
 	pages[100] = 1;
 	NEED(!sigaction(SIGTRAP, &action, &was) && was.sa_handler == SIG_DFL);
@@ -159,7 +293,26 @@ static void own_action(void)
 	__asm__ volatile("int3");
 	NEED(heard == 1);
 	page_watch_end(watch);
+	NEED(!sigaction(SIGTRAP, NULL, &action) && action.sa_handler == count_traps);
 	NEED(!sigaction(SIGTRAP, &was, &action) && action.sa_handler == count_traps);
+}
+
+static void own_action_before(void)
+{
+	struct sigaction action = { .sa_handler = count_traps }, was;
+	volatile unsigned char *pages = case_pages();
+	struct told told = { 0 };
+	struct page_watch *watch;
+
+	NEED(!sigaction(SIGTRAP, &action, NULL));
+	case_start();
+	NEED(!sigaction(SIGTRAP, NULL, &was) && was.sa_handler == count_traps);
+	watch = case_watch((void *)pages, 10, PAGE_WATCH_ALL, &told);
+	pages[100] = 1;
+	pages[101] = 1;
+	__asm__ volatile("int3");
+	NEED(heard == 1);
+	page_watch_end(watch);
 }
 
 /* It ends the program, as it would. */
@@ -185,8 +338,13 @@ const struct watch_case watch_step_cases[] = {
 	{ "copies_between_two", copies_between_two },
 	{ "device_beside", device_beside },
 	{ "too_many", too_many },
+	{ "too_many_a_second", too_many_a_second },
+	{ "flags_stored", flags_stored },
+	{ "divides_by_zero", divides_by_zero },
+	{ "faults_in_a_step", faults_in_a_step },
 	{ "storm_beside", storm_beside },
 	{ "own_action", own_action },
+	{ "own_action_before", own_action_before },
 	{ "breakpoint", breakpoint },
 	{ NULL, NULL },
 };
