@@ -95,7 +95,7 @@ include_arrows() {
 	includes_beyond emu/process "$LIBC|$SOCKET|$OUTSIDE|\"emu/(nic|net|process)/" |
 		grep -v '^emu/process/faults/fault_file\.c:.*<ini\.h>' |
 		grep -v '^emu/process/check/check_memory\.c:.*"wire/digest\.h"' |
-		grep -Ev '^emu/process/report/call_stack\.c:.*<(elf|execinfo|link)\.h>' |
+		grep -Ev '^emu/process/report/call_stack\.c:.*<(dlfcn|elf|execinfo|link|unwind)\.h>' |
 		grep -Ev '^emu/process/races/(memory_map|system_calls|watched_threads)\.c:.*<(elf|link|sys/ptrace)\.h>'
 	includes_beyond emu/fi \
 		"$LIBC|$SOCKET|$OUTSIDE|$FABRIC|\"emu/|\"include/emu/" |

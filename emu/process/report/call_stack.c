@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* call_stack.c - taking call stacks by the unwinder of the C library's backtrace(), which finds its tables without a lock.
  *
+ * A program posts again and again from the same places. So the stacks that were taken last are kept: one is the same if this
+ * code's frame is where it was, and each return address still stands where it stood. From the inner frame to the outer one, each
+ * that is the same says where the next one is.
+ *
  * Addresses become files by /proc/self/maps, and by the program headers in those files: an offset in a file is not what addr2line
  * wants, since segments may lie elsewhere than in the file. */
 #include "emu/process/report/call_stack.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <execinfo.h>
 #include <fcntl.h>
@@ -14,11 +19,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include "emu/process/report/json.h"
 #include "emu/nic/base/futex_lock.h"
 
-enum { OWN_FRAMES = 16, MODULES = 256, PATHS = 1 << 16, HEADERS = 64 };
+enum { OWN_FRAMES = 16, FRAMES = CALL_STACK_FRAMES + OWN_FRAMES, MODULES = 256, PATHS = 1 << 16, HEADERS = 64 };
+enum { SETS = 32, WAYS = 4 };
 
 /* One executable mapping of a file. */
 struct module {
@@ -61,6 +68,30 @@ static int find_own(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
+/* The unwinder, which is not linked: the C library loads it. `walk` is set last; NULL: stacks are not kept. */
+static struct {
+	_Unwind_Reason_Code (*_Atomic walk)(_Unwind_Trace_Fn see, void *arg);
+	uintptr_t (*ip)(struct _Unwind_Context *context);
+	uintptr_t (*cfa)(struct _Unwind_Context *context);
+} unwinder;
+
+/* Only where a call puts its return address on the stack. */
+static void find_unwinder(void)
+{
+#ifdef __x86_64__
+	void *library = dlopen("libgcc_s.so.1", RTLD_LAZY | RTLD_NOLOAD);
+	_Unwind_Reason_Code (*walk)(_Unwind_Trace_Fn see, void *arg);
+
+	if (!library)
+		return;
+	*(void **)&walk = dlsym(library, "_Unwind_Backtrace");
+	*(void **)&unwinder.ip = dlsym(library, "_Unwind_GetIP");
+	*(void **)&unwinder.cfa = dlsym(library, "_Unwind_GetCFA");
+	if (walk && unwinder.ip && unwinder.cfa)
+		atomic_store(&unwinder.walk, walk);
+#endif
+}
+
 void call_stack_prime(void)
 {
 	void *frame[2];
@@ -68,25 +99,121 @@ void call_stack_prime(void)
 
 	dl_iterate_phdr(find_own, &number);
 	backtrace(frame, 2); /* loads its library */
+	if (!atomic_load(&unwinder.walk))
+		find_unwinder();
 }
 
-void call_stack_take(struct call_stack *stack)
-{
-	void *frame[CALL_STACK_FRAMES + OWN_FRAMES];
-	int count = backtrace(frame, CALL_STACK_FRAMES + OWN_FRAMES), from = 1;
+/* A stack, from the caller of call_stack_take() on. */
+struct recent {
+	uintptr_t here; /* that function's frame; 0: none */
+	bool stands;    /* each return address stands at `at` */
+	int count;
+	uintptr_t frame[FRAMES];
+	const uintptr_t *at[FRAMES];
+};
 
-	while (from < count && (uintptr_t)frame[from] - own_start < own_end - own_start)
+/* By the frame. A set that is taken, by another thread or by the code that a signal handler interrupts, is not waited for. */
+static struct recent_set {
+	atomic_flag taken;
+	unsigned int next;
+	struct recent recent[WAYS];
+} sets[SETS];
+
+static _Unwind_Reason_Code see_frame(struct _Unwind_Context *context, void *arg)
+{
+	struct recent *to = arg;
+	uintptr_t address = unwinder.ip(context), at = unwinder.cfa(context) - sizeof(uintptr_t);
+
+	if (!to->count && at < to->here) /* this code's own */
+		return _URC_NO_REASON;
+	if (!address || to->count == FRAMES)
+		return _URC_END_OF_STACK;
+	to->frame[to->count] = address;
+	to->at[to->count] = (const uintptr_t *)at; /* NOLINT(performance-no-int-to-ptr): the unwinder's */
+	to->stands = to->stands && *to->at[to->count] == address;
+	to->count++;
+	return _URC_NO_REASON;
+}
+
+static bool is_same_stack(const struct recent *recent, uintptr_t here)
+{
+	if (recent->here != here)
+		return false;
+	for (int i = 0; i < recent->count; i++)
+		if (*(const volatile uintptr_t *)recent->at[i] != recent->frame[i])
+			return false;
+	return true;
+}
+
+static const struct recent *find_recent(const struct recent_set *set, uintptr_t here)
+{
+	for (unsigned int i = 0; i < WAYS; i++)
+		if (is_same_stack(&set->recent[i], here))
+			return &set->recent[i];
+	return NULL;
+}
+
+static void stack_from(struct call_stack *stack, const struct recent *recent)
+{
+	int from = 0;
+
+	while (from < recent->count && recent->frame[from] - own_start < own_end - own_start)
 		from++;
 	stack->count = 0;
-	for (int i = from; i < count && stack->count < CALL_STACK_FRAMES; i++)
-		stack->frame[stack->count++] = (uintptr_t)frame[i];
+	for (int i = from; i < recent->count && stack->count < CALL_STACK_FRAMES; i++)
+		stack->frame[stack->count++] = recent->frame[i];
+}
+
+/* `set` is NULL, or taken. */
+static __attribute__((noinline)) void stack_walk(struct call_stack *stack, uintptr_t here, struct recent_set *set)
+{
+	_Unwind_Reason_Code (*walk)(_Unwind_Trace_Fn see, void *arg) = atomic_load(&unwinder.walk);
+	struct recent now = { .here = here, .stands = true };
+
+	walk(see_frame, &now);
+	stack_from(stack, &now);
+	if (set && now.stands)
+		set->recent[set->next++ % WAYS] = now;
+}
+
+static __attribute__((noinline)) void stack_plain(struct call_stack *stack)
+{
+	struct recent now = { .count = 0 };
+	void *frame[FRAMES];
+	int count = backtrace(frame, FRAMES);
+
+	for (int i = 2; i < count; i++)
+		now.frame[now.count++] = (uintptr_t)frame[i];
+	stack_from(stack, &now);
+}
+
+__attribute__((noinline)) void call_stack_take(struct call_stack *stack)
+{
+	uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+	struct recent_set *set = &sets[here * UINT64_C(0x9e3779b97f4a7c15) >> 59];
+	const struct recent *recent;
+
+	if (!atomic_load(&unwinder.walk)) {
+		stack_plain(stack);
+		return;
+	}
+	if (atomic_flag_test_and_set_explicit(&set->taken, memory_order_acquire)) {
+		stack_walk(stack, here, NULL);
+		return;
+	}
+	recent = find_recent(set, here);
+	if (recent)
+		stack_from(stack, recent);
+	else
+		stack_walk(stack, here, set);
+	atomic_flag_clear_explicit(&set->taken, memory_order_release);
 }
 
 /* An address that was interrupted is no return address: others are one byte behind what they stand for. */
 void call_stack_take_interrupted(struct call_stack *stack, uintptr_t at, bool deep)
 {
-	void *frame[CALL_STACK_FRAMES + OWN_FRAMES];
-	int count = deep ? backtrace(frame, CALL_STACK_FRAMES + OWN_FRAMES) : 0, from = 0;
+	void *frame[FRAMES];
+	int count = deep ? backtrace(frame, FRAMES) : 0, from = 0;
 
 	stack->count = 1;
 	stack->frame[0] = at + 1;
@@ -236,4 +363,6 @@ void call_stack_text(const struct call_stack *stack, char *text, size_t size)
 void call_stack_forked(void)
 {
 	atomic_store(&known.lock.state, FUTEX_FREE);
+	for (int i = 0; i < SETS; i++)
+		atomic_flag_clear(&sets[i].taken);
 }
