@@ -68,24 +68,6 @@ static bool is_new_here(enum check_cause cause, uint64_t place)
 	return false;
 }
 
-static void check_report(const struct check_finding *finding, const char *text, const struct call_stack *here, uint64_t place)
-{
-	const struct cause *cause = &causes[finding->cause];
-
-	report_finding(&(struct report_finding){
-		.kind = cause->kind,
-		.side = REPORT_LOCAL,
-		.cause = cause->name,
-		.text = text,
-		.call = finding->call,
-		.remedy = check_front.remedies[finding->cause],
-		.here = here,
-		.posted = finding->posted,
-		.opened = finding->opened,
-		.place = place,
-	});
-}
-
 /* With places, for readers of the log. */
 static void check_log(const struct check_finding *finding, const char *text, const struct call_stack *here)
 {
@@ -100,32 +82,52 @@ static void check_log(const struct check_finding *finding, const char *text, con
 	process_front.log(causes[finding->cause].level, PROCESS_ITSELF, line);
 }
 
+static void check_sentence(const struct check_finding *finding, char *text, const char *format, va_list args)
+{
+	int length = vsnprintf(text, TEXT, format, args);
+
+	if (length < TEXT)
+		snprintf(text + length, TEXT - (size_t)length, ". %s", check_front.remedies[finding->cause]);
+	if (check_front.words)
+		check_front.words(text, TEXT);
+}
+
 void check_tell(const struct check_finding *finding, const char *format, ...)
 {
 	struct call_stack here = { .count = 0 };
 	const struct call_stack *site = finding->here || finding->at ? &here : finding->posted ? finding->posted : finding->opened;
-	uint64_t place;
+	struct report_finding found = {
+		.kind = causes[finding->cause].kind,
+		.side = REPORT_LOCAL,
+		.cause = causes[finding->cause].name,
+		.call = finding->call,
+		.remedy = check_front.remedies[finding->cause],
+		.here = &here,
+		.posted = finding->posted,
+		.opened = finding->opened,
+	};
 	char text[TEXT];
-	int length, state;
 	va_list args;
+	bool is_new;
+	int state;
 
 	if (finding->at)
 		here = *finding->at;
 	else if (finding->here)
 		call_stack_take(&here);
-	place = finding->place ? finding->place : site ? call_stack_place(site) : 0;
-	va_start(args, format);
-	length = vsnprintf(text, sizeof(text), format, args);
-	va_end(args);
-	if ((size_t)length < sizeof(text))
-		snprintf(text + length, sizeof(text) - (size_t)length, ". %s", check_front.remedies[finding->cause]);
-	if (check_front.words)
-		check_front.words(text, sizeof(text));
+	found.place = finding->place ? finding->place : site ? call_stack_place(site) : 0;
 	state = cancel_off();
 	check_inside++;
-	if (is_new_here(finding->cause, place))
-		check_log(finding, text, &here);
-	check_report(finding, text, &here, place);
+	is_new = is_new_here(finding->cause, found.place);
+	if (is_new || !report_repeated(&found)) {
+		va_start(args, format);
+		check_sentence(finding, text, format, args);
+		va_end(args);
+		found.text = text;
+		if (is_new)
+			check_log(finding, text, &here);
+		report_finding(&found);
+	}
 	check_inside--;
 	cancel_back(state);
 }
