@@ -3,15 +3,17 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include "emu/nic/memory/guard.h"
+#include "emu/process/races/exempt_call.h"
 #include "tests/unit/races/watch_case.h"
 
-enum { MANY = 5000 /* more than a page has steps */, STEPS_OF_A_PAGE = 256, STEPS_AT_ONCE = 1024 };
+enum { MANY = 5000 /* more than a page has steps */, STEPS_OF_A_PAGE = 256, STEPS_AT_ONCE = 1024, ROUNDS = 20 };
 enum { TRAP_FLAG = 0x100 };
 
 /* Faults beside watched bytes. */
@@ -109,25 +111,28 @@ static void too_many(void)
 	page_watch_end(watch);
 }
 
-/* Of all pages together, too. */
+/* Of all pages together, too. Those that are watched anew have all their steps again. */
 static void too_many_a_second(void)
 {
 	const uint64_t ticks = UINT64_C(1) << 18; /* a step */
 	volatile unsigned char *pages = case_pages();
 	struct page_watch *watch[PAGES];
 	struct told told = { 0 };
-	uint64_t start;
+	uint64_t start, refused = 0;
 
 	case_start();
 	start = __builtin_ia32_rdtsc();
-	for (size_t i = 0; i < PAGES; i++)
-		watch[i] = case_watch((void *)(pages + i * PAGE), 10, PAGE_WATCH_ALL, &told);
-	for (size_t i = 0; i < (size_t)PAGES * MANY; i++)
-		pages[i % PAGES * PAGE + 100] = 1;
+	for (int round = 0; round < ROUNDS; round++) {
+		for (size_t i = 0; i < PAGES; i++)
+			watch[i] = case_watch((void *)(pages + i * PAGE), 10, PAGE_WATCH_ALL, &told);
+		for (size_t i = 0; i < (size_t)PAGES * STEPS_OF_A_PAGE; i++)
+			pages[i % PAGES * PAGE + 100] = 1;
+		for (size_t i = 0; i < PAGES; i++)
+			page_watch_end(watch[i]);
+		refused += PAGES;
+	}
 	NEED(neighbours() > STEPS_AT_ONCE);
-	NEED(neighbours() <= STEPS_AT_ONCE + (__builtin_ia32_rdtsc() - start) / ticks + PAGES + 1);
-	for (size_t i = 0; i < PAGES; i++)
-		page_watch_end(watch[i]);
+	NEED(neighbours() <= STEPS_AT_ONCE + (__builtin_ia32_rdtsc() - start) / ticks + refused + 1);
 }
 
 /* A step's flags go into memory, and come back later. */
@@ -191,14 +196,21 @@ static void divides_by_zero(void)
 	unsigned char *pages = case_pages();
 	struct told told = { 0 };
 	struct page_watch *watch;
+	sigset_t later;
 
+	case_not_sanitized();
+	NEED(!sigaction(SIGFPE, &action, NULL) && !sigaction(SIGSEGV, &action, NULL));
 	case_start();
-	NEED(!sigaction(SIGFPE, &action, NULL));
 	memset(pages, 0, PAGE);
 	watch = case_watch(pages, 10, PAGE_WATCH_ALL, &told);
 	if (!sigsetjmp(out, 1))
 		__asm__ volatile("xor %%edx, %%edx\n\tmov $1, %%eax\n\tdivl %0" : : "m"(pages[100]) : "eax", "edx", "cc");
 	NEED(!told.times);
+	if (!sigsetjmp(out, 1)) { /* another fault, and no step */
+		NEED(!sigemptyset(&later) && !sigaddset(&later, SIGUSR1) && !sigprocmask(SIG_BLOCK, &later, NULL));
+		*(volatile unsigned char *)(pages + (size_t)PAGES * PAGE) = 1;
+	}
+	NEED(sigismember(&masked, SIGUSR1));
 	page_watch_end(watch);
 	NEED(seen_behind_neighbour(pages));
 }
@@ -315,6 +327,41 @@ static void own_action_before(void)
 	page_watch_end(watch);
 }
 
+/* By a way that nobody has trapped. */
+static void own_action_unseen(void)
+{
+	struct exempt_action action = { .handler = (uintptr_t)count_traps,
+					.flags = 0x04000000 /* SA_RESTORER */,
+					.restorer = (uintptr_t)exempt_restorer };
+	volatile unsigned char *pages = case_pages();
+	struct told told = { 0 };
+	struct page_watch *watch;
+
+	case_start();
+	watch = case_watch((void *)pages, 10, PAGE_WATCH_ALL, &told);
+	NEED(!exempt_call(SYS_rt_sigaction, SIGTRAP, (long)&action, 0, sizeof(action.mask), 0, 0));
+	pages[100] = 1;
+	NEED(!heard && !told.times);
+	page_watch_end(watch);
+}
+
+static void steps_of_a_child(void)
+{
+	pid_t child;
+	int status;
+
+	case_start();
+	NEED(seen_behind_neighbour(case_pages()));
+	child = fork();
+	if (!child) {
+		page_watch_forked();
+		case_start();
+		NEED(seen_behind_neighbour(case_pages()));
+		_exit(0);
+	}
+	NEED(child > 0 && waitpid(child, &status, 0) == child && !status);
+}
+
 /* It ends the program, as it would. */
 static void breakpoint(void)
 {
@@ -345,6 +392,8 @@ const struct watch_case watch_step_cases[] = {
 	{ "storm_beside", storm_beside },
 	{ "own_action", own_action },
 	{ "own_action_before", own_action_before },
+	{ "own_action_unseen", own_action_unseen },
+	{ "steps_of_a_child", steps_of_a_child },
 	{ "breakpoint", breakpoint },
 	{ NULL, NULL },
 };
