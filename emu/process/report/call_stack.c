@@ -119,7 +119,7 @@ static struct recent_set {
 	struct recent recent[WAYS];
 } sets[SETS];
 
-static _Unwind_Reason_Code see_frame(struct _Unwind_Context *context, void *arg)
+__attribute__((no_sanitize_address)) static _Unwind_Reason_Code see_frame(struct _Unwind_Context *context, void *arg)
 {
 	struct recent *to = arg;
 	uintptr_t address = unwinder.ip(context), at = unwinder.cfa(context) - sizeof(uintptr_t);
@@ -135,7 +135,7 @@ static _Unwind_Reason_Code see_frame(struct _Unwind_Context *context, void *arg)
 	return _URC_NO_REASON;
 }
 
-static bool is_same_stack(const struct recent *recent, uintptr_t here)
+__attribute__((no_sanitize_address)) static bool is_same_stack(const struct recent *recent, uintptr_t here)
 {
 	if (recent->here != here)
 		return false;
