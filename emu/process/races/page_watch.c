@@ -202,12 +202,14 @@ static bool page_fault(uintptr_t at, ucontext_t *interrupted, bool guarded)
 {
 	struct watched_page *page;
 	exempt_mask mask = exempt_block();
-	bool ours, steps = false;
+	bool ours, gave, steps = false;
 
 	watched_enter();
 	page = watched_find(at);
 	ours = page && atomic_load(&page->state) != WATCHED_GONE;
-	if (ours && watched_give_back(page)) {
+	gave = ours && watched_give_back(page);
+	watched_gave();
+	if (gave) {
 		bool inside = ops->inside && ops->inside();
 
 		if (guarded || inside)
@@ -239,6 +241,7 @@ static bool stack_fault(ucontext_t *interrupted)
 
 		lifted = (page && watched_give_back(page)) || lifted;
 	}
+	watched_gave();
 	watched_leave();
 	exempt_unblock(mask);
 	if (lifted && exempt_peek(instruction, (void *)(registers[REG_RIP] - 2), 2) && instruction[0] == 0x0f &&
@@ -417,8 +420,8 @@ static struct page_watch *watch_new(const struct iovec *iov, size_t count_of, en
 
 static void watch_free(struct page_watch *watch) REQUIRES(watched_lock)
 {
-	watched_remove(watch->first);
 	watch->used = false;
+	watched_remove(watch->first);
 	watch->next = free_watches;
 	free_watches = (uint16_t)(watch - watches);
 }

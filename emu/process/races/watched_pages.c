@@ -27,6 +27,7 @@ void watched_reset(void)
 	atomic_store(&watched_lock.lock.state, 0);
 	atomic_store(&watched.pages, 0);
 	atomic_store(&watched.handlers, 0);
+	atomic_store(&watched.giving, 0);
 	memset(watched.bucket, 0, sizeof(watched.bucket));
 	for (unsigned int i = 1; i < WATCHED_PAGES; i++)
 		watched.page[i].next = (uint16_t)(i + 1 < WATCHED_PAGES ? i + 1 : 0);
@@ -61,6 +62,12 @@ void watched_let_go(exempt_mask before) UNCHECKED
 void watched_enter(void)
 {
 	atomic_fetch_add(&watched.handlers, 1);
+	atomic_fetch_add(&watched.giving, 1);
+}
+
+void watched_gave(void)
+{
+	atomic_fetch_sub(&watched.giving, 1);
 }
 
 void watched_leave(void)
@@ -68,10 +75,9 @@ void watched_leave(void)
 	atomic_fetch_sub(&watched.handlers, 1);
 }
 
-/* A handler's part blocks signals, and waits for nothing. */
-static void wait_for_handlers(void)
+static void wait_for_none(const atomic_uint *at_work)
 {
-	while (atomic_load(&watched.handlers))
+	while (atomic_load(at_work))
 		exempt_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 }
 
@@ -245,7 +251,7 @@ unsigned int watched_lift(uintptr_t at, size_t length)
 {
 	unsigned int lifted = pages_visit(at, length, span_take);
 
-	wait_for_handlers(); /* one may have found a page protected, and be about to lift it */
+	wait_for_none(&watched.giving); /* one may have found a page protected, and be about to lift it */
 	return lifted;
 }
 
@@ -268,7 +274,7 @@ void watched_forget(uintptr_t at, size_t length)
 	pages_visit(at, length, span_take);
 	atomic_fetch_add(&watched.ends, 1);
 	if (pages_visit(at, length, see_gone))
-		wait_for_handlers(); /* one may have found it lifted, and be about to change what the program changes */
+		wait_for_none(&watched.giving); /* one may have found it lifted, and be about to change what the program changes */
 }
 
 static bool page_loses(struct watched_page *page, uint16_t node) REQUIRES(watched_lock)
@@ -306,7 +312,10 @@ void watched_remove(uint16_t first)
 	for (uint16_t n = first; n; n = watched.node[n].more)
 		if (watched.node[n].page)
 			page_unlink(&watched.page[watched.node[n].page]);
-	wait_for_handlers();
+	wait_for_none(&watched.giving);
+	exempt_unlock(&watched_lock.lock);
+	wait_for_none(&watched.handlers);
+	exempt_lock(&watched_lock.lock);
 	for (uint16_t n = first; n; n = watched.node[n].more) {
 		uint16_t number = watched.node[n].page;
 

@@ -2,7 +2,8 @@
 /* watched_pages.h - the pages that have watches, found without a lock by the fault handler.
  *
  * Changes by the holder of `watched_lock`, which has blocked signals. A fault lifts without it, inside watched_enter() and
- * watched_leave(): what the holder takes out of the table is not used again while a handler may look at it. The table is static, as
+ * watched_leave(): what the holder takes out of the table is not used again while a handler may look at it. Once it has given the
+ * page back (watched_gave()) a handler may wait for other threads, and nobody waits for it with the lock. The table is static, as
  * pages of the program's heap may be protected, and those of this library are not. */
 #ifndef EMU_PROCESS_WATCHED_PAGES_H
 #define EMU_PROCESS_WATCHED_PAGES_H
@@ -54,6 +55,7 @@ struct watched_table {
 	atomic_uint pages;    /* in the table */
 	atomic_uint ends;     /* counts what has made a fault on its way find no page */
 	atomic_uint handlers; /* fault handlers at work */
+	atomic_uint giving;   /* those of them that may yet change the protection of pages: they wait for nothing */
 	_Atomic uint16_t bucket[WATCHED_BUCKETS];
 	struct watched_page page[WATCHED_PAGES]; /* number 0 is none */
 	struct watched_node node[WATCHED_NODES]; /* likewise */
@@ -76,7 +78,7 @@ struct watched_page *watched_find(uintptr_t at);
 /* A node for the watch, on an entry that is lifted if it is new. NULL: there is no room. */
 struct watched_node *watched_add(uintptr_t at, unsigned char before, uint16_t watch) REQUIRES(watched_lock);
 /* Takes the watch's nodes off their pages, and frees pages that have no other: they are as without us when this returns, and no
- * handler looks at the nodes any more. */
+ * handler looks at the nodes any more. Lets the lock go for a while, with signals blocked. */
 void watched_remove(uint16_t first) REQUIRES(watched_lock);
 
 /* Protects `length` bytes of pages that are in the table, and lifted. False: the kernel does not. */
@@ -87,8 +89,9 @@ unsigned int watched_lift_all(void) REQUIRES(watched_lock);
 /* The program is about to change these mappings. */
 void watched_forget(uintptr_t at, size_t length) REQUIRES(watched_lock);
 
-/* A fault handler's part. */
+/* A fault handler's part: watched_give_back() and watched_find() between the first two. */
 void watched_enter(void);
+void watched_gave(void);
 void watched_leave(void);
 /* Gives the page back; true: this call did. */
 bool watched_give_back(struct watched_page *page);

@@ -35,6 +35,7 @@ struct told {
 	uintptr_t at;
 	bool is_store;
 	struct call_stack stack;
+	void (*wait)(void); /* NULL: accessed() waits for nothing */
 };
 
 /* Pages of the case's own, filled with bytes that go by their place. */

@@ -49,6 +49,8 @@ static void accessed(void *arg, uintptr_t at, bool is_store, const struct call_s
 	told->at = at;
 	told->is_store = is_store;
 	told->stack = *stack;
+	if (told->wait)
+		told->wait();
 	atomic_fetch_add(&told->times, 1);
 }
 

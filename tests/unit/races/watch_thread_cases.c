@@ -8,10 +8,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "emu/process/races/watched_pages.h"
 #include "tests/unit/races/watch_case.h"
 
 enum { THREADS = 20, ROUNDS = 30 };
@@ -253,6 +255,80 @@ static void cancelled(void)
 	}
 }
 
+static void wait_to_tell(void)
+{
+	atomic_store(&ready, 1);
+	while (!atomic_load(&let_go))
+		;
+}
+
+static void *touch_byte(void *arg)
+{
+	*(volatile unsigned char *)arg = 1;
+	return NULL;
+}
+
+/* What tells of an access may wait for a lock of the program's (of stderr), whose holder makes system calls. */
+static void calls_while_one_tells(void)
+{
+	struct told told = { .wait = wait_to_tell }, other = { 0 };
+	struct page_watch *watch, *second;
+	unsigned char *mapped;
+	pthread_t thread;
+	int ends[2];
+
+	pages = case_pages();
+	mapped = case_pages();
+	case_start();
+	NEED(!pipe(ends));
+	watch = case_watch((void *)pages, 1, PAGE_WATCH_ALL, &told);
+	NEED(!pthread_create(&thread, NULL, touch_byte, (void *)pages));
+	while (!atomic_load(&ready))
+		;
+	second = case_watch(mapped, 1, PAGE_WATCH_ALL, &other);
+	NEED(write(ends[1], (void *)pages, 10) == 10);
+	NEED(write(ends[1], mapped, 10) == 10);
+	NEED(!munmap(mapped, (size_t)PAGES * PAGE));
+	NEED(!told.times);
+	atomic_store(&let_go, 1);
+	NEED(!pthread_join(thread, NULL));
+	NEED(told.times == 1 && !other.times);
+	page_watch_end(watch);
+	page_watch_end(second);
+}
+
+static void *end_told_watch(void *arg)
+{
+	page_watch_end(arg);
+	NEED(atomic_load(&let_go));
+	return NULL;
+}
+
+static void ends_while_one_tells(void)
+{
+	struct told told = { .wait = wait_to_tell }, other = { 0 };
+	struct page_watch *watch;
+	pthread_t thread[2];
+	int ends[2];
+
+	pages = case_pages();
+	case_start();
+	NEED(!pipe(ends));
+	watch = case_watch((void *)pages, 1, PAGE_WATCH_ALL, &told);
+	NEED(!pthread_create(&thread[0], NULL, touch_byte, (void *)pages));
+	while (!atomic_load(&ready))
+		;
+	NEED(!pthread_create(&thread[1], NULL, end_told_watch, watch));
+	while (atomic_load(&watched.pages))
+		;
+	watch = case_watch((void *)pages, 1, PAGE_WATCH_ALL, &other);
+	NEED(write(ends[1], (void *)pages, 10) == 10);
+	atomic_store(&let_go, 1);
+	NEED(!pthread_join(thread[0], NULL) && !pthread_join(thread[1], NULL));
+	NEED(told.times == 1 && !other.times);
+	page_watch_end(watch);
+}
+
 const struct watch_case watch_thread_cases[] = {
 	{ "threads_while_open", threads_while_open },
 	{ "deaf_thread", deaf_thread },
@@ -260,5 +336,7 @@ const struct watch_case watch_thread_cases[] = {
 	{ "children", children },
 	{ "programs_started", programs_started },
 	{ "cancelled", cancelled },
+	{ "calls_while_one_tells", calls_while_one_tells },
+	{ "ends_while_one_tells", ends_while_one_tells },
 	{ NULL, NULL },
 };
