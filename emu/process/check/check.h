@@ -18,8 +18,8 @@
 /* --- is this thread inside checked mode, with one of its locks? A signal handler that has interrupted it there gets none of
  * them: what it calls is not looked at, and if it ends the process by exit(), nothing more is told. Any thread. --- */
 
-/* The locks that it has or is about to take, and the findings that it tells. */
-extern _Thread_local volatile unsigned int check_inside;
+/* The locks that it has or is about to take, and the findings that it tells. initial-exec: the handler of a fault reads it. */
+extern _Thread_local volatile unsigned int check_inside __attribute__((tls_model("initial-exec")));
 
 static inline void check_lock(struct mutex *mutex) ACQUIRE(*mutex)
 {
