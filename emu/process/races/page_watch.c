@@ -105,6 +105,7 @@ void page_watch_forked(void)
 {
 	atomic_store(&started, false);
 	atomic_store(&system_calls_forbid, 0);
+	atomic_store(&system_calls_changing, 0);
 	page_steps_forked();
 	reset();
 	watched_threads_forked();
@@ -354,11 +355,15 @@ static void run_add(struct page_run *run, uintptr_t page) REQUIRES(watched_lock)
 /* Why not; NULL: it is watched. */
 static atomic_uint_fast64_t *page_add_watch(struct page_watch *watch, uintptr_t at, struct page_run *run) REQUIRES(watched_lock)
 {
-	const struct memory_mapping *mapping = memory_map_find(at);
 	struct watched_page *page = watched_find(at);
+	const struct memory_mapping *mapping;
 	struct watched_node *node;
 	enum watched_use use;
 
+	/* Before the look at the map, which a call marks as old before it ends. */
+	if (atomic_load(&system_calls_changing) && watched_threads_use(at, at, at + WATCHED_PAGE) != WATCHED_UNUSED)
+		return &counts.busy;
+	mapping = memory_map_find(at);
 	if (!mapping || !mapping->watchable || (page && atomic_load(&page->state) == WATCHED_GONE))
 		return &counts.memory;
 	node = watched_add(at, mapping->protection, (uint16_t)(watch - watches));

@@ -28,7 +28,7 @@
 enum { INSTRUCTION = 2 /* bytes of syscall */, SA_RESTORED = 0x04000000 };
 
 atomic_uint_fast64_t system_calls_traps, system_calls_lifted;
-atomic_uint system_calls_forbid;
+atomic_uint system_calls_forbid, system_calls_changing;
 _Atomic(const char *) system_calls_ended;
 static atomic_uint handler_changes = 1, handlers_checked; /* they stood when there were so many changes */
 
@@ -109,26 +109,54 @@ void trap_end_all(const char *why)
 
 /* --- calls that change mappings --- */
 
-/* The lock keeps others from protecting what is about to change. */
+/* What the call changes is noted before the table is looked at, so that nobody protects it until the end. The lock is not held over
+ * the call, as it may wait for other threads: for the one that reads the events of userfaultfd. Signals are blocked. */
+static struct watched_call *change_begin(const struct trap *trap, exempt_mask *mask)
+{
+	*mask = exempt_block();
+	atomic_fetch_add(&system_calls_changing, 1);
+	return watched_call_begin(trap->thread, (uintptr_t)trap->registers[REG_RSP]);
+}
+
+static void change_note(struct watched_call *call, uintptr_t at, size_t length, bool stays)
+{
+	exempt_mask mask;
+
+	watched_call_add(call, at ? at : 1, length); /* nothing is at 0 */
+	mask = watched_take();
+	if (stays)
+		atomic_fetch_add(&system_calls_lifted, watched_lift(at, length));
+	else
+		watched_forget(at, length);
+	watched_let_go(mask);
+}
+
+static long change_end(const struct trap *trap, struct watched_call *call, exempt_mask mask, bool map)
+{
+	long result = trap_make(trap);
+
+	if (map)
+		memory_map_changed();
+	watched_call_end(trap->thread, call);
+	atomic_fetch_sub(&system_calls_changing, 1);
+	exempt_unblock(mask);
+	return result;
+}
+
 static long change_mapping(const struct trap *trap, uintptr_t at, size_t length)
 {
-	exempt_mask mask = watched_take();
-	long result;
+	exempt_mask mask;
+	struct watched_call *call = change_begin(trap, &mask);
 
-	watched_forget(at, length);
-	result = trap_make(trap);
-	memory_map_changed();
-	watched_let_go(mask);
-	return result;
+	change_note(call, at, length, false);
+	return change_end(trap, call, mask, true);
 }
 
 static long grow_mapping(const struct trap *trap)
 {
-	exempt_mask mask = watched_take();
 	long result = trap_make(trap);
 
 	memory_map_grew();
-	watched_let_go(mask);
 	return result;
 }
 
@@ -147,16 +175,13 @@ static long call_change(struct trap *trap)
 
 static long call_remap(struct trap *trap)
 {
-	exempt_mask mask = watched_take();
-	long result;
+	exempt_mask mask;
+	struct watched_call *call = change_begin(trap, &mask);
 
-	watched_forget((uintptr_t)trap->arg[0], (size_t)trap->arg[1]);
+	change_note(call, (uintptr_t)trap->arg[0], (size_t)trap->arg[1], false);
 	if (trap->arg[3] & MREMAP_FIXED)
-		watched_forget((uintptr_t)trap->arg[4], (size_t)trap->arg[2]);
-	result = trap_make(trap);
-	memory_map_changed();
-	watched_let_go(mask);
-	return result;
+		change_note(call, (uintptr_t)trap->arg[4], (size_t)trap->arg[2], false);
+	return change_end(trap, call, mask, true);
 }
 
 /* What lies above the new end goes. A call that fails returns the end as it is. */
@@ -183,13 +208,11 @@ static long call_attach(struct trap *trap)
 /* madvise, mlock, mlock2, mbind: the mapping stays, and its pages may have to be there. */
 static long call_advise(struct trap *trap)
 {
-	exempt_mask mask = watched_take();
-	long result;
+	exempt_mask mask;
+	struct watched_call *call = change_begin(trap, &mask);
 
-	atomic_fetch_add(&system_calls_lifted, watched_lift((uintptr_t)trap->arg[0], (size_t)trap->arg[1]));
-	result = trap_make(trap);
-	watched_let_go(mask);
-	return result;
+	change_note(call, (uintptr_t)trap->arg[0], (size_t)trap->arg[1], true);
+	return change_end(trap, call, mask, false);
 }
 
 static long call_advise_all(struct trap *trap)

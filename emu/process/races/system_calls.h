@@ -29,6 +29,8 @@ void system_calls_fault_action(void);
 extern atomic_uint_fast64_t system_calls_traps, system_calls_lifted;
 /* Calls under way that leave no memory in common with this process, or all: no watch begins. */
 extern atomic_uint system_calls_forbid;
+/* Calls under way that change mappings. No page that one has noted comes into the table. */
+extern atomic_uint system_calls_changing;
 /* A sentence, once the program has done what ends the watching for good. */
 extern _Atomic(const char *) system_calls_ended;
 

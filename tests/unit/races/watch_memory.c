@@ -2,17 +2,26 @@
 /* watch_memory.c - programs that change their mappings, and kinds of memory. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
 #include <malloc.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <ucontext.h>
 #include <unistd.h>
 
 #include "tests/unit/races/watch_case.h"
+
+#ifndef UFFD_USER_MODE_ONLY /* Linux 5.11 */
+#define UFFD_USER_MODE_ONLY 1
+#endif
 
 static void taken_away(void)
 {
@@ -243,8 +252,66 @@ static void stack_of_a_coroutine(void)
 	}
 }
 
+/* A descriptor of the kernel's events; -1: there is none here. */
+static int uffd_events_of(void *at, size_t length)
+{
+	struct uffdio_api api = { .api = UFFD_API, .features = UFFD_FEATURE_EVENT_UNMAP | UFFD_FEATURE_EVENT_REMOVE };
+	struct uffdio_register range = { .range = { (uintptr_t)at, length }, .mode = UFFDIO_REGISTER_MODE_MISSING };
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | UFFD_USER_MODE_ONLY);
+
+	return fd >= 0 && !ioctl(fd, UFFDIO_API, &api) && !ioctl(fd, UFFDIO_REGISTER, &range) ? fd : -1;
+}
+
+struct leaver {
+	void *at;
+	bool unmaps;
+	atomic_int id;
+};
+
+static void *leave_memory(void *arg)
+{
+	struct leaver *leaver = arg;
+
+	atomic_store(&leaver->id, gettid());
+	NEED(!(leaver->unmaps ? munmap(leaver->at, 3 * PAGE) : madvise(leaver->at, 3 * PAGE, MADV_DONTNEED)));
+	return NULL;
+}
+
+/* The call waits until its event is read. Other calls, and other watches, do not wait for it. */
+static void taken_away_with_events(void)
+{
+	unsigned char *pages = case_pages(), *other = case_pages();
+	int events = uffd_events_of(pages, (size_t)PAGES * PAGE), ends[2];
+	struct told told = { 0 };
+
+	if (events < 0)
+		return;
+	case_start();
+	NEED(!pipe(ends));
+	for (int i = 0; i < 2; i++) {
+		struct page_watch *watch = case_watch(pages, PAGE, PAGE_WATCH_ALL, &told), *second;
+		struct leaver leaver = { .at = pages, .unmaps = i };
+		struct uffd_msg message;
+		pthread_t thread;
+
+		NEED(!pthread_create(&thread, NULL, leave_memory, &leaver));
+		while (!atomic_load(&leaver.id))
+			;
+		case_wait_in_call(leaver.id, i ? SYS_munmap : SYS_madvise);
+		second = case_watch(other, PAGE, PAGE_WATCH_ALL, &told);
+		NEED(!case_try(pages + PAGE, PAGE, PAGE_WATCH_ALL, &told));
+		NEED(write(ends[1], other, 10) == 10);
+		NEED(read(events, &message, sizeof(message)) == sizeof(message));
+		NEED(!pthread_join(thread, NULL));
+		page_watch_end(watch);
+		page_watch_end(second);
+	}
+	NEED(!told.times);
+}
+
 const struct watch_case watch_memory_cases[] = {
 	{ "taken_away", taken_away },
+	{ "taken_away_with_events", taken_away_with_events },
 	{ "moved", moved },
 	{ "protected_by_the_program", protected_by_the_program },
 	{ "shared_memory", shared_memory },
