@@ -151,8 +151,8 @@ static long change_action(struct trap *trap)
 		page_steps_end();
 	next.mask &= ~WATCHED_SIGNALS;
 	trap->arg[1] = (long)&next;
-	if (trap->arg[0] == SIGSEGV)
-		system_calls_fault_action();
+	if (trap->arg[0] == SIGSEGV || trap->arg[0] == SIGBUS)
+		return system_calls_fault_action(trap);
 	return trap_plain(trap);
 }
 

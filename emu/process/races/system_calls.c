@@ -388,8 +388,16 @@ bool system_calls_handlers_changed(void)
 	return atomic_load(&handlers_checked) != atomic_load(&handler_changes);
 }
 
-void system_calls_fault_action(void)
+/* A look at the handlers before the call tells nothing of those after it. Signals are blocked: a handler might leave by a jump. */
+long system_calls_fault_action(struct trap *trap)
 {
+	exempt_mask mask = exempt_block();
+	long result;
+
+	trap_forbid();
+	result = trap_make(trap);
 	atomic_fetch_add(&handler_changes, 1);
-	lift_all();
+	trap_allow();
+	exempt_unblock(mask);
+	return result;
 }

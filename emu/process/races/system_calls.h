@@ -23,9 +23,6 @@ bool system_calls_start(void);
 bool system_calls_handlers_stand(void);
 /* With watched_lock: has the program changed a handler of faults since? */
 bool system_calls_handlers_changed(void);
-/* The program is about to. Lifts all. */
-void system_calls_fault_action(void);
-
 extern atomic_uint_fast64_t system_calls_traps, system_calls_lifted;
 /* Calls under way that leave no memory in common with this process, or all: no watch begins. */
 extern atomic_uint system_calls_forbid;
@@ -58,6 +55,8 @@ long trap_plain(struct trap *trap);
 long trap_open(struct trap *trap);
 /* Nothing is watched any more, for this reason. */
 void trap_end_all(const char *why);
+/* Makes the call, which changes a handler of faults: nothing is protected meanwhile, nor until the handlers are looked at. */
+long system_calls_fault_action(struct trap *trap);
 /* Lifts all pages, and lets nothing be protected until trap_allow(). */
 void trap_forbid(void);
 void trap_allow(void);

@@ -340,12 +340,34 @@ static void interrupts_as_ever(void)
 	NEED(!pthread_join(thread, NULL));
 }
 
+static void not_to_be_called(int sig)
+{
+	(void)sig;
+	NEED(0);
+}
+
+/* Any handler of faults: of the bus, too. */
+static void own_bus_handler(void)
+{
+	struct sigaction mine = { .sa_handler = not_to_be_called };
+	struct told told = { 0 };
+
+	case_not_sanitized();
+	page = case_pages();
+	case_start();
+	page_watch_end(case_watch((void *)page, PAGE, PAGE_WATCH_ALL, &told));
+	NEED(!sigaction(SIGBUS, &mine, NULL));
+	NEED(!case_try((void *)page, PAGE, PAGE_WATCH_ALL, &told));
+	page_watch_end(case_watch((void *)page, PAGE, PAGE_WATCH_ALL, &told)); /* when ours stands before it again */
+}
+
 const struct watch_case watch_signal_cases[] = {
 	{ "all_blocked", all_blocked },
 	{ "full_masks", full_masks },
 	{ "jumps_out_of_calls", jumps_out_of_calls },
 	{ "storm_of_signals", storm_of_signals },
 	{ "own_fault_handler", own_fault_handler },
+	{ "own_bus_handler", own_bus_handler },
 	{ "alternate_stack", alternate_stack },
 	{ "own_trap_handler", own_trap_handler },
 	{ "sleeper_sees_no_signal", sleeper_sees_no_signal },
