@@ -328,6 +328,32 @@ static bool becomes_sure(void)
 	return ticks() - unsure_at >= SURE_TICKS && ask();
 }
 
+/* --- what the kernel touches --- */
+
+static _Atomic(const struct guard_kernel *) kernel_told;
+
+void guard_tell_kernel(const struct guard_kernel *told)
+{
+	atomic_store(&kernel_told, told);
+}
+
+/* For kernel_end(). */
+static const struct guard_kernel *kernel_begin(const void *to, const void *from, size_t length)
+{
+	const struct iovec iov[] = { { (void *)(uintptr_t)to, length }, { (void *)(uintptr_t)from, length } };
+	const struct guard_kernel *told = atomic_load(&kernel_told);
+
+	if (told)
+		told->begin(iov, to == from ? 1 : 2);
+	return told;
+}
+
+static void kernel_end(const struct guard_kernel *told)
+{
+	if (told)
+		told->end();
+}
+
 /* --- copying --- */
 
 #ifdef GUARD_OWN_COPY
@@ -378,11 +404,14 @@ static bool copy_by_cpu(void *to, const void *from, size_t length)
 
 __attribute__((cold, noinline)) static bool copy_unsure(void *to, const void *from, size_t length)
 {
+	const struct guard_kernel *told;
 	enum kernel_copied copied;
 
 	if (becomes_sure())
 		return copy_by_cpu(to, from, length);
+	told = kernel_begin(to, from, length);
 	copied = kernel_copy(to, from, length);
+	kernel_end(told);
 	if (copied == KERNEL_FORBIDDEN)
 		return ask() && copy_by_cpu(to, from, length);
 	return copied == KERNEL_COPIED;
@@ -429,11 +458,13 @@ static bool page_probe(uintptr_t page, bool writable)
 static bool pages_probe(uintptr_t at, size_t length, bool writable)
 {
 	uintptr_t mask = (uintptr_t)sysconf(_SC_PAGESIZE) - 1, page = at & ~mask;
+	const struct guard_kernel *told = kernel_begin((void *)at, (void *)at, length);
+	bool there = true;
 
-	for (; page - (at & ~mask) <= (at & mask) + (length - 1); page += mask + 1)
-		if (!page_probe(page, writable))
-			return false;
-	return true;
+	for (; there && page - (at & ~mask) <= (at & mask) + (length - 1); page += mask + 1)
+		there = page_probe(page, writable);
+	kernel_end(told);
+	return there;
 }
 
 /* --- running --- */
@@ -504,18 +535,10 @@ bool guard_copy_by(guard_copier *copy, void *arg, void *to, const void *from, si
 
 /* --- populating --- */
 
-int guard_populate(void *addr, size_t length, bool writable)
+static int populate_pages(uintptr_t start, uintptr_t last, uintptr_t mask, bool writable)
 {
-	uintptr_t mask = (uintptr_t)sysconf(_SC_PAGESIZE) - 1, start = (uintptr_t)addr & ~mask, last;
 	int err;
 
-	if (!length)
-		return 0;
-	if (length - 1 > UINTPTR_MAX - (uintptr_t)addr)
-		return -EFAULT;
-	last = ((uintptr_t)addr + (length - 1)) | mask;
-	if (last - start == UINTPTR_MAX) /* everything: cannot be backed, and has no length */
-		return -EFAULT;
 	if (last - start > mask) {
 		do {
 			err = madvise((void *)start, last - start + 1, writable ? MADV_POPULATE_WRITE : MADV_POPULATE_READ);
@@ -532,4 +555,23 @@ int guard_populate(void *addr, size_t length, bool writable)
 		if (last - page == mask)
 			return 0;
 	}
+}
+
+int guard_populate(void *addr, size_t length, bool writable)
+{
+	uintptr_t mask = (uintptr_t)sysconf(_SC_PAGESIZE) - 1, start = (uintptr_t)addr & ~mask, last;
+	const struct guard_kernel *told;
+	int err;
+
+	if (!length)
+		return 0;
+	if (length - 1 > UINTPTR_MAX - (uintptr_t)addr)
+		return -EFAULT;
+	last = ((uintptr_t)addr + (length - 1)) | mask;
+	if (last - start == UINTPTR_MAX) /* everything: cannot be backed, and has no length */
+		return -EFAULT;
+	told = kernel_begin(addr, addr, length);
+	err = populate_pages(start, last, mask, writable);
+	kernel_end(told);
+	return err;
 }

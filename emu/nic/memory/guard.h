@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "emu/nic/base/must_use.h"
 
@@ -32,6 +33,14 @@ bool guard_gave_up(void);
  * handler. NULL: nobody. */
 typedef bool guard_first(const siginfo_t *info, void *context, bool guarded);
 void guard_ask_first(guard_first *first);
+/* Told around what the kernel touches for the guard: pages that are protected for a while are none that are missing. Constant; from
+ * guard_copy(), guard_run() and guard_populate(). NULL: nobody. */
+struct guard_kernel {
+	void (*begin)(const struct iovec *iov, size_t count);
+	void (*end)(void);
+};
+
+void guard_tell_kernel(const struct guard_kernel *told);
 /* In a fork's child, which has the handlers, too. */
 void guard_forked(void);
 

@@ -301,6 +301,7 @@ static void rehearse(void)
 
 const char *page_watch_start(const struct page_watch_ops *with)
 {
+	static const struct guard_kernel kernel = { .begin = page_watch_lift, .end = page_watch_lifted };
 	const char *why;
 
 	if (tsan_is_there())
@@ -318,6 +319,7 @@ const char *page_watch_start(const struct page_watch_ops *with)
 		return "this kernel does not let the handler of trapped system calls be put in place";
 	page_steps_start();
 	guard_ask_first(fault);
+	guard_tell_kernel(&kernel);
 	spawn_tell(page_watch_exempt);
 	why = watched_threads_start();
 	if (!why)
@@ -493,15 +495,18 @@ void page_watch_end(struct page_watch *watch)
 void page_watch_lift(const struct iovec *iov, size_t count_of)
 {
 	unsigned int lifted = 0;
-	exempt_mask mask;
+	exempt_mask mask = watched_take();
 
-	if (!atomic_load(&watched.pages))
-		return;
-	mask = watched_take();
+	atomic_fetch_add(&system_calls_forbid, 1);
 	for (size_t i = 0; i < count_of; i++)
 		lifted += watched_lift((uintptr_t)iov[i].iov_base, iov[i].iov_len);
 	watched_let_go(mask);
 	atomic_fetch_add_explicit(&system_calls_lifted, lifted, memory_order_relaxed);
+}
+
+void page_watch_lifted(void)
+{
+	atomic_fetch_sub(&system_calls_forbid, 1);
 }
 
 void page_watch_count(struct page_watch_counts *to)

@@ -40,8 +40,10 @@ void page_watch_exempt(void);
 struct page_watch *page_watch_begin(const struct iovec *iov, size_t count, enum page_watch_kind kind, void *arg);
 /* No accessed() with its arg runs after this has returned. NULL is allowed. */
 void page_watch_end(struct page_watch *watch);
-/* The device is about to touch these bytes: their pages are free again, until the watches on them have ended. */
+/* The device is about to touch these bytes by calls of its own: their pages are free again, until the watches on them have ended.
+ * Nothing is protected until page_watch_lifted(). Not nested. */
 void page_watch_lift(const struct iovec *iov, size_t count);
+void page_watch_lifted(void);
 /* In a fork's child: nothing is watched any more, and page_watch_end() of an inherited watch does nothing. */
 void page_watch_forked(void);
 

@@ -36,6 +36,8 @@ void page_watch_lift(const struct iovec *iov, size_t count)
 	(void)iov, (void)count;
 }
 
+void page_watch_lifted(void) {}
+
 void page_watch_forked(void) {}
 
 void page_watch_count(struct page_watch_counts *counts)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* watch_access.c - loads and stores. */
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -96,6 +97,8 @@ static void lifted_for_the_device(void)
 	page_watch_lift(&iov, 1);
 	pages[3] = 1;
 	NEED(!told.times);
+	NEED(!case_try((void *)(pages + PAGE), 50, PAGE_WATCH_ALL, &told));
+	page_watch_lifted();
 	page_watch_end(watch);
 }
 
@@ -113,6 +116,42 @@ static void guard_lifts(void)
 		NEED(!told.times);
 		page_watch_end(watch);
 	}
+}
+
+static void add_one(void *arg)
+{
+	++*(unsigned char *)arg;
+}
+
+/* A thread of the device's, after an access to missing memory: it has the kernel look and copy. */
+static void *copy_as_device(void *arg)
+{
+	unsigned char *pages = arg, bytes[300];
+	struct told told = { 0 };
+
+	for (int i = 0; i < 2; i++) {
+		struct page_watch *watch = case_watch(pages, 1000, PAGE_WATCH_ALL, &told);
+
+		page_watch_exempt();
+		NEED(!guard_copy(bytes, pages + (size_t)PAGES * PAGE, sizeof(bytes)));
+		if (i)
+			NEED(guard_run(pages, 1, true, add_one, pages) && pages[0] == (unsigned char)(case_byte(0) + 1));
+		else
+			NEED(guard_copy(bytes, pages, sizeof(bytes)) && !memcmp(bytes, pages, sizeof(bytes)));
+		page_watch_end(watch);
+	}
+	NEED(!told.times);
+	return NULL;
+}
+
+static void kernel_lifts(void)
+{
+	unsigned char *pages = case_pages();
+	pthread_t thread;
+
+	case_start();
+	NEED(!pthread_create(&thread, NULL, copy_as_device, pages));
+	NEED(!pthread_join(thread, NULL));
 }
 
 static void refused_where_it_cannot_be(void)
@@ -139,6 +178,7 @@ const struct watch_case watch_access_cases[] = {
 	{ "many_pages", many_pages },
 	{ "lifted_for_the_device", lifted_for_the_device },
 	{ "guard_lifts", guard_lifts },
+	{ "kernel_lifts", kernel_lifts },
 	{ "refused_where_it_cannot_be", refused_where_it_cannot_be },
 	{ NULL, NULL },
 };

@@ -185,7 +185,7 @@ static void *watch_at_random(void *arg)
 		told[k].times = 0;
 		open[k] = case_try(memory + at, 1 + draw(worker, TOUCHED), draw(worker, 2), &told[k]);
 		if (!draw(worker, 16))
-			page_watch_lift(&iov, 1);
+			page_watch_lift(&iov, 1), page_watch_lifted();
 		if (!draw(worker, 4))
 			sched_yield();
 	}
