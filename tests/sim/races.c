@@ -7,10 +7,11 @@
 
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
+#include "emu/nic/endpoint/pair.h"
 #include "emu/nic/ops/races.h"
 #include "emu/nic/requests/responder.h"
 #include "tests/sim/harness/bed.h"
-#include "tests/sim/harness/ends.h"
+#include "tests/sim/harness/couple.h"
 
 enum {
 	BYTES = 192,
@@ -388,6 +389,41 @@ Test(sim_races, an_end_lets_go)
 		model_pass(stage.bed.model, LATE / 8);
 		cr_assert(job->done && !job->failed, "end %d", end);
 		stage_end(&stage);
+	}
+}
+
+static void couple_open_looking(struct couple *c, uint64_t seed)
+{
+	memset(&told, 0, sizeof(told));
+	told.hold_ns = LATE;
+	couple_open(c, seed);
+	for (int side = 0; side < 2; side++)
+		c->qp[side].node->nic->config.races = &ops;
+	couple_meet(c);
+}
+
+/* A queue pair in ERR is told of no access that goes on, nor is one whose region was invalidated. */
+Test(sim_races, what_revokes_access_lets_go)
+{
+	for (int way = 0; way < 2; way++) {
+		enum refusal_cause cause;
+		struct couple c;
+		struct post invalidate = { .kind = OP_SEND, .flags = POST_COMPLETE | POST_LOCAL_INV };
+
+		couple_open_looking(&c, 2191);
+		invalidate.cq_data = c.key[1];
+		cr_assert(!couple_post(&c, 0, OP_WRITE, 0, BYTES, 1));
+		world_pass(c.world, LATE / 8);
+		cr_assert(told.executed == 1 && told.open == 1);
+		node_enter(c.qp[1].node);
+		if (way == 0)
+			ep_halt(c.qp[1].ep);
+		node_leave(c.qp[1].node);
+		if (way == 1)
+			cr_assert(!ep_post(c.qp[1].ep, &invalidate) && couple_next(&c, 1, &cause) == 0);
+		cr_assert_eq(told.open, 0, "way %d", way);
+		cr_assert(couple_next(&c, 0, &cause) == 1 && cause == REFUSAL_NONE, "way %d", way);
+		couple_close(&c);
 	}
 }
 

@@ -10,6 +10,8 @@
 #include "emu/nic/ops/watch.h"
 #include "emu/nic/regions/mr_binding.h"
 #include "emu/nic/regions/mr_window.h"
+#include "emu/nic/requests/held.h"
+#include "emu/nic/requests/open_access.h"
 #include "emu/nic/transport/session.h"
 
 /* Under FI_MR_MMU_NOTIFY a page that the NIC knew and that has gone, or was replaced and not touched yet, is not the one
@@ -149,6 +151,17 @@ bool access_may_invalidate(const struct session *session, uint64_t key)
 	return mr_may_invalidate(mr, session->ep->attr.bindings);
 }
 
+void access_revoke(struct nic *nic, const struct mr *mr)
+{
+	nic_role(nic);
+	held_release_region(nic, mr);
+	if (nic->opens)
+		open_access_end_region(nic, mr);
+	/* Bytes that wait to be sent out of it; payload that arrives for it looks the region up again (target_write_recheck()). */
+	for (struct conn *conn = nic->conns; conn; conn = conn->next)
+		conn_revoke(conn, mr, WIRE_CANCELLED);
+}
+
 bool access_invalidate(const struct session *session, uint64_t key)
 {
 	struct mr *mr = mr_find(session->ep->attr.pd->regions, key); /* V178 */
@@ -161,9 +174,7 @@ bool access_invalidate(const struct session *session, uint64_t key)
 		return true;
 	}
 	mr->invalidated = true;
-	/* Bytes that wait to be sent out of it; payload that arrives for it looks the region up again (target_write_recheck()). */
-	for (struct conn *conn = session->ep->nic->conns; conn; conn = conn->next)
-		conn_revoke(conn, mr, WIRE_CANCELLED);
+	access_revoke(session->ep->nic, mr);
 	return true;
 }
 

@@ -46,7 +46,7 @@ void open_access_before(struct session *session, const struct wire_head *head);
 void open_access_go_on(struct session *session, uint64_t seq);
 /* The connection is gone: a request that was not executed comes again. */
 void open_access_cut(struct session *session);
-/* All of the session, or to the region, which ends, are let go. */
+/* All of the session, or to the region, which ends for peers, are let go: the program may go by that. */
 void open_access_let_go(struct session *session);
 void open_access_end_region(struct nic *nic, const struct mr *mr);
 /* What is due is let go; asks for the next timer. */

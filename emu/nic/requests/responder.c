@@ -174,6 +174,8 @@ void responder_halt(struct session *session, bool told)
 		conn->in.skip = true;
 	}
 	rsp->deaf = true;
+	if (rsp->opens)
+		open_access_let_go(session);
 	end_receive(&rsp->rsend.rx, told);
 	end_receive(&rsp->write.rx, told);
 }

@@ -98,6 +98,8 @@ struct mr *access_region(const struct session *session, const struct access *ask
 
 /* A message is to invalidate the region under that key, once it is complete: may it (mr_may_invalidate())? */
 bool access_may_invalidate(const struct session *session, uint64_t key);
+/* The bytes of accesses to the region are in their place, and none goes on, where it ends for peers. */
+void access_revoke(struct nic *nic, const struct mr *mr);
 /* No access to the region under that key is granted any more, nor goes on. False: that may not be. */
 bool access_invalidate(const struct session *session, uint64_t key);
 

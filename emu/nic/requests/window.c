@@ -10,12 +10,9 @@
 #include "emu/nic/regions/mr_window.h"
 #include "emu/nic/requests/completer.h"
 #include "emu/nic/requests/fault_ops.h"
-#include "emu/nic/requests/held.h"
 #include "emu/nic/requests/requester.h"
-#include "emu/nic/requests/open_access.h"
 #include "emu/nic/requests/responder.h"
 #include "emu/nic/trace/trace.h"
-#include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/transport_calls.h"
 
 static_assert(sizeof(struct mr_bind) <= LIMIT_INJECT, "a bind is the payload of its op");
@@ -27,12 +24,7 @@ void access_end(struct pd *pd, struct mr *mr)
 	nic_role(nic);
 	if (nic->trace)
 		trace_region(nic, mr, TRACE_REGION_CLOSED);
-	held_release_region(nic, mr);
-	if (nic->opens)
-		open_access_end_region(nic, mr);
-	/* Bytes that wait to be sent out of it; payload that arrives for it looks the region up again (target_write_recheck()). */
-	for (struct conn *conn = nic->conns; conn; conn = conn->next)
-		conn_revoke(conn, mr, WIRE_CANCELLED);
+	access_revoke(nic, mr);
 	mr_remove(pd->regions, mr, clock_now(&nic->clock));
 }
 
