@@ -56,6 +56,8 @@ struct race_ops {
 	/* A queue pair's post changes bytes that a READ before it reads, or an atomic returns, which has not completed, and has no
 	 * fence: this device executes them in their order, others need not (IBA 10.8). May come again. */
 	void (*unfenced)(void *first, void *later);
+	/* The session has ended; another one may have its number. */
+	void (*ended)(const void *session);
 };
 
 #endif

@@ -11,6 +11,7 @@
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/faults/fault_plan.h"
+#include "emu/nic/ops/races.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/fault_swap.h"
 #include "emu/nic/transport/transport_calls.h"
@@ -406,6 +407,8 @@ void session_end(struct session *session, enum refusal_cause cause)
 	nic_of(session)->counts.seen += session->rsp.seen;
 	requester_flush(session, cause);
 	responder_flush(session, cause);
+	if (nic_of(session)->config.races)
+		nic_of(session)->config.races->ended(session);
 	session_enter(session, SESSION_IDLE);
 	session_meet(session, PEER_STRANGER);
 	session->answer_lost = session->walled = session->dials_for_both = false;

@@ -13,6 +13,16 @@ static uint64_t budget_processes(struct check_budget *budget, const void *sessio
 	return budget->sessions + 1;
 }
 
+void budget_forget(struct check_budget *budget, const void *session)
+{
+	size_t at = 0;
+
+	while (at < budget->sessions && budget->session[at] != session)
+		at++;
+	if (at < budget->sessions)
+		budget->session[at] = budget->session[--budget->sessions];
+}
+
 /* All together take three quarters of the time: a program takes four times as long as it would. What is not known, such as the
  * way of a thread out of its sleep, has the rest of five times. */
 static void budget_earn(struct check_budget *budget, const void *session, uint64_t now_ns, uint64_t work_ns)

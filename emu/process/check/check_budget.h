@@ -4,7 +4,7 @@
  * A process knows nothing of what the others take. Where each waits for the next one, all of it adds up: so each takes its part,
  * by the number of those that it talks to.
  *
- * Thread: budget_take() under the driver role, the others any. */
+ * Thread: holder of the driver role. */
 #ifndef EMU_PROCESS_CHECK_BUDGET_H
 #define EMU_PROCESS_CHECK_BUDGET_H
 
@@ -30,5 +30,7 @@ struct check_budget {
 /* May something of this session be held back from now on until then, by the device's clock? The checks have worked for `work_ns`
  * so far. True takes it from the budget; what is held back at one time counts once. */
 bool budget_take(struct check_budget *budget, const void *session, uint64_t now_ns, uint64_t until_ns, uint64_t work_ns);
+/* The session has ended: its process waits no more. */
+void budget_forget(struct check_budget *budget, const void *session);
 
 #endif

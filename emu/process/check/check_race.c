@@ -523,6 +523,11 @@ static void race_unfenced(void *read, void *later)
 		   second->call, first->call);
 }
 
+static void race_ended(const void *session)
+{
+	budget_forget(&budget, session);
+}
+
 static const struct race_ops race_ops = {
 	.arrived = race_arrived,
 	.store = race_store,
@@ -530,6 +535,7 @@ static const struct race_ops race_ops = {
 	.closed = race_closed,
 	.leaves = race_leaves,
 	.unfenced = race_unfenced,
+	.ended = race_ended,
 };
 
 const struct race_ops *check_races(void)
@@ -557,4 +563,5 @@ void check_races_forked(void)
 	if (on)
 		page_watch_forked();
 	accesses = (struct interval_tree){ 0 };
+	budget = (struct check_budget){ .left_ns = BUDGET_FIRST_NS };
 }

@@ -69,3 +69,18 @@ Test(check_budget, a_debt_is_paid_back_by_and_by)
 	cr_assert(budget_take(&budget, session, 2 * MS + 3 * BUDGET_DEBT_NS, 2 * MS + 3 * BUDGET_DEBT_NS + 1,
 			      1000 * UINT64_C(100000000)));
 }
+
+/* As a server has that runs for long: they would leave it nothing. */
+Test(check_budget, sessions_that_have_ended_do_not_count)
+{
+	static const char gone[2 * BUDGET_SESSIONS];
+	struct check_budget budget = { 0 };
+
+	for (size_t i = 0; i < sizeof(gone); i++) {
+		cr_assert(budget_take(&budget, &gone[i], MS, MS, 0));
+		budget_forget(&budget, &gone[i]);
+	}
+	budget_forget(&budget, gone); /* it is not there any more */
+	cr_assert(budget_take(&budget, session, 9 * MS, 12 * MS, 0));
+	cr_assert_eq(budget.sessions, 1);
+}
