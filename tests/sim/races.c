@@ -439,16 +439,27 @@ Test(sim_races, what_revokes_access_lets_go)
 /* Another session may see an atomic by one of its own: what is ordered before it waits no more, where an order was asked for. */
 Test(sim_races, an_atomic_lets_go_of_those_before_it)
 {
-	static const uint32_t orders[] = { 0, EP_ORDER_ALL };
+	static const struct {
+		enum op_kind kind;
+		uint32_t order;
+		bool goes;
+	} rows[] = {
+		{ OP_WRITE, 0, false },
+		{ OP_WRITE, EP_ORDER_ALL, true },
+		{ OP_WRITE, EP_ORDER_ATOMIC_WAW, false },
+		{ OP_ATOMIC, EP_ORDER_ATOMIC_WAW, true },
+		{ OP_ATOMIC, EP_ORDER_RMA_WAW, false },
+	};
 
-	for (unsigned i = 0; i < 2; i++) {
+	for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct job *first, *second;
 		struct stage stage;
 
-		stage_open(&stage, LATE, orders[i]);
-		first = post(&stage, OP_WRITE, 0, 0);
+		stage_open(&stage, LATE, rows[i].order);
+		first = post(&stage, rows[i].kind, 0, 0);
 		second = post(&stage, OP_ATOMIC, 1, 0);
-		cr_assert(first->done == (i == 1) && !second->done && told.closed == i && told.open == 2 - i);
+		cr_assert(first->done == rows[i].goes && !second->done && told.closed == rows[i].goes, "row %u", i);
+		cr_assert(told.last.atomic == (rows[i].order & EP_ORDER_ATOMIC_WAW), "row %u", i);
 		model_pass(stage.bed.model, LATE);
 		cr_assert(first->done && second->done);
 		stage_end(&stage);

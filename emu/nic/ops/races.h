@@ -22,11 +22,13 @@ struct race_access {
 	uint64_t key;        /* of the region */
 	uint8_t op;          /* enum op_kind */
 	bool changes;        /* the bytes: a write, or an atomic that stores */
+	bool returns;        /* what they were before: a read, or an atomic that fetches */
 	bool tells;          /* somebody is told of it when it is executed, */
 	bool waits;          /* which may be later: else it is not open */
 	bool told;           /* and others of its session alone may meet it, as all others may know of it */
 	bool waw, raw;       /* the session executes it after the writes before it; */
 	bool mixed;          /* also if one of the two is an atomic; */
+	bool atomic;         /* if both are; */
 	bool was, saw;       /* after messages before it; a message, after the writes before it */
 	bool pinned;         /* the CPU may have no way to the bytes */
 	uint32_t element;    /* of an atomic, in bytes; else 0 */

@@ -27,6 +27,7 @@ struct open_access {
 	bool apart;        /* its bytes come by open_access_store() */
 	bool answered;     /* its initiator knows no more by that than that its source is free */
 	bool executed;     /* told; a READ may be asked again */
+	bool atomic;
 	void *open;
 };
 
@@ -58,17 +59,27 @@ static void let_go(struct open_access **at)
 	free(first);
 }
 
-void open_access_let_go(struct session *session)
+static void let_go_those(struct session *session, bool (*over)(const struct open_access *open))
 {
 	struct open_access **at = &session->ep->nic->opens;
 
-	nic_role(session->ep->nic);
 	while (*at && session->rsp.opens) {
-		if ((*at)->session == session)
+		if ((*at)->session == session && over(*at))
 			let_go(at);
 		else
 			at = &(*at)->next;
 	}
+}
+
+static bool open_is_any(const struct open_access *open)
+{
+	return open;
+}
+
+void open_access_let_go(struct session *session)
+{
+	nic_role(session->ep->nic);
+	let_go_those(session, open_is_any);
 }
 
 static struct open_access **find_open(struct session *session, uint64_t seq)
@@ -95,17 +106,15 @@ void open_access_go_on(struct session *session, uint64_t seq)
 	}
 }
 
+static bool open_is_unseen(const struct open_access *open)
+{
+	return open->seq > open->session->rsp.seen;
+}
+
 void open_access_cut(struct session *session)
 {
-	struct open_access **at = &session->ep->nic->opens;
-
 	nic_role(session->ep->nic);
-	while (*at) {
-		if ((*at)->session == session && (*at)->seq > session->rsp.seen)
-			let_go(at);
-		else
-			at = &(*at)->next;
-	}
+	let_go_those(session, open_is_unseen);
 }
 
 /* Those before it in their sessions, too. */
@@ -186,6 +195,11 @@ static bool answer_delivers(const struct conn *conn, const struct access *ask, c
 	return says || ask->op == OP_READ || effect->returns;
 }
 
+static bool open_is_atomic(const struct open_access *open)
+{
+	return open->atomic;
+}
+
 static uint64_t access_open(struct session *session, struct race_access *access, struct open_access *what, bool *apart)
 {
 	uint32_t needs_no = session->peer_needs_no;
@@ -198,6 +212,7 @@ static uint64_t access_open(struct session *session, struct race_access *access,
 	access->waw = !(needs_no & WIRE_NO_WAW);
 	access->raw = !(needs_no & WIRE_NO_RAW);
 	access->mixed = !(needs_no & WIRE_NO_MIXED);
+	access->atomic = !(needs_no & WIRE_NO_ATOMIC);
 	access->was = !(needs_no & WIRE_NO_WAS);
 	access->saw = !(needs_no & WIRE_NO_SAW);
 	access->now_ns = nic_now(nic);
@@ -218,11 +233,13 @@ struct open_way open_access_begin(struct conn *conn, const struct access *ask, c
 	struct session *session = conn->session;
 	struct open_access what = { .seq = wire_get64(conn->in.head.seq),
 				    .mr_id = mr->id,
+				    .atomic = effect->element,
 				    .answered = !answer_delivers(conn, ask, effect) };
 	struct race_access access = {
 		.key = ask->to.key,
 		.op = ask->op,
 		.changes = effect->changes,
+		.returns = effect->returns,
 		.tells = access_tells(conn, mr),
 		.waits = effect->waits,
 		.pinned = mr->pin,
@@ -235,9 +252,9 @@ struct open_way open_access_begin(struct conn *conn, const struct access *ask, c
 
 	nic_role(conn->nic);
 	what.passes = access.tells && access.waits && !keeps && conn->in.head.flags & WIRE_F_FIRST;
-	if (effect->changes && effect->element &&
-	    keeps) /* others may learn of it by atomics of theirs, as of a lock that is let go */
-		open_access_let_go(session);
+	/* Others may learn of it by atomics of theirs, as of a lock that is let go. */
+	if (effect->changes && effect->element && !(session->peer_needs_no & WIRE_NO_ATOMIC))
+		let_go_those(session, keeps ? open_is_any : open_is_atomic);
 	what.waits = access.tells && access.waits;
 	conn->in.waits_ns = access_open(session, &access, &what, &way.apart);
 	way.waits = what.waits && conn->in.waits_ns;

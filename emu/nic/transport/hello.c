@@ -14,13 +14,15 @@
 /* Of a queue pair the whole order counts. */
 static uint32_t needs_no(const struct ep *ep)
 {
+	const uint32_t mixed = EP_ORDER_WAW | EP_ORDER_RAW;
 	uint32_t order = ep->attr.order;
 
 	if (ep->pairing)
 		return 0;
 	return (order & (EP_ORDER_RAW | EP_ORDER_RMA_RAW) ? 0 : WIRE_NO_RAW) |
 	       (order & (EP_ORDER_WAW | EP_ORDER_RMA_WAW) ? 0 : WIRE_NO_WAW) | (order & EP_ORDER_SAW ? 0 : WIRE_NO_SAW) |
-	       (order & EP_ORDER_WAS ? 0 : WIRE_NO_WAS) | (order & (EP_ORDER_WAW | EP_ORDER_RAW) ? 0 : WIRE_NO_MIXED);
+	       (order & EP_ORDER_WAS ? 0 : WIRE_NO_WAS) | (order & mixed ? 0 : WIRE_NO_MIXED) |
+	       (order & (mixed | EP_ORDER_ATOMIC_WAW | EP_ORDER_ATOMIC_RAW) ? 0 : WIRE_NO_ATOMIC);
 }
 
 static uint32_t hello_features(const struct conn *conn)

@@ -150,9 +150,9 @@ static bool is_ordered(const struct race_what *first, const struct race_access *
 	if (!first->changes)
 		return false;
 	if (first->element && later->element)
-		return later->waw || later->raw;
-	if (first->element || later->element)
-		return later->mixed;
+		return later->atomic;
+	if (first->element || later->element) /* one that fetches is a read as well as a write */
+		return later->mixed && ((later->changes && later->waw) || (later->returns && later->raw));
 	return later->changes ? later->waw : later->raw;
 }
 
