@@ -9,6 +9,7 @@
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/endpoint/pair.h"
 #include "emu/nic/ops/races.h"
+#include "emu/nic/ops/watch.h"
 #include "emu/nic/requests/responder.h"
 #include "tests/sim/harness/bed.h"
 #include "tests/sim/harness/couple.h"
@@ -29,6 +30,7 @@ static struct {
 	unsigned arrived, executed, closed, open;
 	unsigned closed_first; /* before they were executed */
 	unsigned ended;        /* sessions */
+	unsigned met;          /* what was open when the last one came */
 	struct race_access last;
 } told;
 
@@ -42,7 +44,8 @@ static struct race_opened arrived(const struct race_access *access)
 
 	told.arrived++;
 	told.last = *access;
-	if ((access->tells && !access->waits) || !told.hold_ns)
+	told.met = told.open;
+	if ((access->tells && !access->waits && !access->told) || !told.hold_ns)
 		return (struct race_opened){ .hold_ns = told.hold_ns };
 	seen = calloc(1, sizeof(*seen));
 	told.open++;
@@ -89,6 +92,26 @@ static const struct race_ops ops = {
 	.arrived = arrived, .store = store, .executed = executed, .closed = closed, .leaves = leaves, .ended = ended
 };
 
+static void *receive(void *owner, const struct recv_post *post)
+{
+	(void)owner;
+	return (void *)(uintptr_t)post->context;
+}
+
+static void posted(void *owner, int err)
+{
+	(void)owner;
+	cr_assert(!err);
+}
+
+static void saw(void *watch)
+{
+	cr_assert(watch != NULL);
+}
+
+/* Messages are looked at where they go to watched receives. */
+static const struct watch_ops watch = { .receive = receive, .posted = posted, .place = saw, .cancelled = saw, .end = saw };
+
 struct stage {
 	struct nic_config config;
 	struct bed bed;
@@ -101,7 +124,7 @@ static void stage_open(struct stage *stage, uint64_t hold_ns, uint32_t order)
 
 	memset(&told, 0, sizeof(told));
 	told.hold_ns = hold_ns;
-	*stage = (struct stage){ .config = { .races = &ops } };
+	*stage = (struct stage){ .config = { .races = &ops, .watch = &watch } };
 	bed_open(&stage->bed, 2170, 2, &stage->config, &party);
 	stage->target = region_open(stage->bed.party[1], PLACES * BYTES, 1, BED_BOTH, false, 0);
 }
@@ -401,16 +424,6 @@ Test(sim_races, an_end_lets_go)
 	}
 }
 
-static void couple_open_looking(struct couple *c, uint64_t seed)
-{
-	memset(&told, 0, sizeof(told));
-	told.hold_ns = LATE;
-	couple_open(c, seed);
-	for (int side = 0; side < 2; side++)
-		c->qp[side].node->nic->config.races = &ops;
-	couple_meet(c);
-}
-
 /* A queue pair in ERR is told of no access that goes on, nor is one whose region was invalidated. */
 Test(sim_races, what_revokes_access_lets_go)
 {
@@ -419,7 +432,12 @@ Test(sim_races, what_revokes_access_lets_go)
 		struct couple c;
 		struct post invalidate = { .kind = OP_SEND, .flags = POST_COMPLETE | POST_LOCAL_INV };
 
-		couple_open_looking(&c, 2191);
+		memset(&told, 0, sizeof(told));
+		told.hold_ns = LATE;
+		couple_open(&c, 2191);
+		for (int side = 0; side < 2; side++)
+			c.qp[side].node->nic->config.races = &ops;
+		couple_meet(&c);
 		invalidate.cq_data = c.key[1];
 		cr_assert(!couple_post(&c, 0, OP_WRITE, 0, BYTES, 1));
 		world_pass(c.world, LATE / 8);
@@ -459,9 +477,33 @@ Test(sim_races, an_atomic_lets_go_of_those_before_it)
 		first = post(&stage, rows[i].kind, 0, 0);
 		second = post(&stage, OP_ATOMIC, 1, 0);
 		cr_assert(first->done == rows[i].goes && !second->done && told.closed == rows[i].goes, "row %u", i);
-		cr_assert(told.last.atomic == (rows[i].order & EP_ORDER_ATOMIC_WAW), "row %u", i);
+		cr_assert_eq(told.last.atomic, (rows[i].order & EP_ORDER_ATOMIC_WAW) != 0, "row %u", i);
 		model_pass(stage.bed.model, LATE);
 		cr_assert(first->done && second->done);
+		stage_end(&stage);
+	}
+}
+
+/* A write may be executed before a message, where no order was asked for; but not if the target has answered the message. */
+Test(sim_races, an_answer_by_the_program_lets_go_of_messages)
+{
+	for (unsigned answers = 0; answers < 2; answers++) {
+		struct stage stage;
+		struct job *sent;
+
+		stage_open(&stage, 0, 0);
+		post(&stage, OP_WRITE, 0, 0);
+		for (int side = 0; side < 2; side++)
+			cr_assert(intake_post(stage.bed.party[side], BYTES, 1, NULL));
+		told.hold_ns = LATE;
+		sent = post(&stage, OP_SEND, 1, 0);
+		cr_assert(!sent->done && told.open == 1 && told.last.told);
+		if (answers)
+			cr_assert(!job_post(job_message(stage.bed.party[1], stage.bed.party[0], BYTES, POST_COMPLETE, 1)));
+		model_pass(stage.bed.model, LATE / 8);
+		cr_assert_eq(sent->done, answers);
+		post(&stage, OP_WRITE, 2, 0);
+		cr_assert(told.last.op == OP_WRITE && told.met == !answers, "%u met %u", answers, told.met);
 		stage_end(&stage);
 	}
 }

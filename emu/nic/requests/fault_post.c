@@ -7,6 +7,7 @@
 #include "emu/nic/faults/fault_plan.h"
 #include "emu/nic/ops/races.h"
 #include "emu/nic/requests/completer.h"
+#include "emu/nic/requests/open_access.h"
 #include "emu/nic/trace/trace.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/transport_calls.h"
@@ -42,6 +43,8 @@ static void stay(struct session *session, struct op *op)
 	void *watch = op->leader->flags & POST_WATCHED ? op->leader->watch : NULL;
 	uint64_t now_ns = nic_now(nic);
 
+	if (nic->opens)
+		open_access_post(nic);
 	if (session->fault == &fault_watching) {
 		op->depart_ns = op->late_ns = 0;
 		op->passed = false;

@@ -28,6 +28,7 @@ struct open_access {
 	bool answered;     /* its initiator knows no more by that than that its source is free */
 	bool executed;     /* told; a READ may be asked again */
 	bool atomic;
+	bool message; /* of which the program knows */
 	void *open;
 };
 
@@ -265,7 +266,7 @@ struct open_way open_access_begin(struct conn *conn, const struct access *ask, c
 
 void open_access_message(struct session *session, uint64_t seq, const struct rx *rx, uint64_t length)
 {
-	struct open_access what = { .seq = seq };
+	struct open_access what = { .seq = seq, .message = true };
 	struct iovec runs[LIMIT_IOV];
 	struct place place;
 	struct race_access access = {
@@ -311,6 +312,19 @@ void open_access_executed(struct session *session)
 	nic->config.races->executed(open->open);
 	if (open->waits)
 		let_go(at);
+}
+
+void open_access_post(struct nic *nic)
+{
+	struct open_access **at = &nic->opens;
+
+	nic_role(nic);
+	while (*at) {
+		if ((*at)->message)
+			let_go(at);
+		else
+			at = &(*at)->next;
+	}
 }
 
 void open_access_before(struct session *session, const struct wire_head *head)

@@ -42,6 +42,8 @@ void open_access_store(struct conn *conn, const uint8_t *bytes, uint32_t length)
 void open_access_executed(struct session *session);
 /* A request comes: does it tell of those before it? Then they are let go. */
 void open_access_before(struct session *session, const struct wire_head *head);
+/* An own request is posted: it may tell the senders of messages, or others, that those were received. They are let go. */
+void open_access_post(struct nic *nic);
 /* The request that has waited is executed now: others are over that were executed before it. */
 void open_access_go_on(struct session *session, uint64_t seq);
 /* The connection is gone: a request that was not executed comes again. */

@@ -50,6 +50,26 @@ static void message_and_write(unsigned round)
 	kit_sent(2);
 }
 
+/* The write comes behind a reply: its initiator knows that the message is received. */
+static void write_behind_the_reply(unsigned round)
+{
+	(void)round;
+	kit_receive(race_self == TARGET ? X : INBOX, SIZE);
+	race_meet();
+	if (race_self == TARGET) {
+		kit_came(1);
+		kit_put(INITIATOR, SOURCE, Y, SIZE, FI_DELIVERY_COMPLETE);
+		kit_sent(1);
+		kit_send(INITIATOR, SOURCE, SIZE, FI_DELIVERY_COMPLETE);
+		kit_sent(1);
+		return;
+	}
+	kit_send(TARGET, SOURCE, SIZE, FI_DELIVERY_COMPLETE);
+	kit_came(1);
+	kit_put(TARGET, SOURCE, X, SIZE, FI_DELIVERY_COMPLETE);
+	kit_sent(2);
+}
+
 /* Three writes, of which the last one has both places of those before. It waits for the completion of the second one. */
 static void waits_for_one_of_two(unsigned round)
 {
@@ -153,6 +173,7 @@ static const struct race_case cases[] = {
 
 	RACE("message-where-write-goes", "missing-order", OP_OP, 2, message_and_write),
 	TWIN("message-beside-write", "missing-order", 2, message_and_write),
+	TWIN("write-behind-the-reply", "missing-order", 2, write_behind_the_reply),
 	RACE("one-of-two-awaited", "missing-completion", OP_OP, 2, waits_for_one_of_two),
 	TWIN("both-awaited", "missing-completion", 2, waits_for_one_of_two),
 };

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "emu/nic/base/errno.h"
+#include "emu/nic/device/nic_impl.h"
 #include "tests/sim/harness/model.h"
 
 static uint64_t done_flags(const struct intake *intake)
@@ -56,6 +57,7 @@ static struct intake *intake_new(struct party *party, uint64_t size, struct part
 
 static struct intake *intake_give(struct intake *intake)
 {
+	static const struct trigger watched = { .cntr = NULL };
 	struct party *party = intake->party;
 	void *desc[LIMIT_IOV] = { [0 ... LIMIT_IOV - 1] = intake->desc };
 	struct recv_post post = {
@@ -68,6 +70,7 @@ static struct intake *intake_give(struct intake *intake)
 		.ignore = intake->ignore,
 		.source = intake->source ? party->index[intake->source->id] : AV_NONE,
 		.cq_flags = done_flags(intake),
+		.when = party->node->nic->config.watch ? &watched : NULL,
 	};
 	int rc = ep_recv(party->ep, &post);
 
