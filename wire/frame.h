@@ -148,10 +148,10 @@ enum wire_feature {
 	WIRE_NO_RAW = 0x1000,
 	WIRE_NO_WAW = 0x2000,
 	WIRE_NO_SAW = 0x4000,
-	WIRE_HOLDS = 0x8000,     /* the sender executes writes before their bytes are seen */
-	WIRE_NO_WAS = 0x10000,   /* WIRE-190: what it writes may be executed before what it sent, */
-	WIRE_NO_MIXED = 0x20000, /* and its atomics and its other accesses in any order, */
-	WIRE_NO_ATOMIC = 0x40000 /* and its atomics in any order among each other */
+	WIRE_HOLDS = 0x8000,      /* the sender executes writes before their bytes are seen */
+	WIRE_NO_WAS = 0x10000,    /* WIRE-190: what it writes may be executed before what it sent, */
+	WIRE_NO_MIXED = 0x20000,  /* and its atomics and its other accesses in any order, */
+	WIRE_NO_ATOMIC = 0x40000, /* and its atomics in any order among each other */
 };
 
 /* What is said of orders. */
