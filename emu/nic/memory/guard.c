@@ -141,6 +141,12 @@ static bool copies_few(const ucontext_t *interrupted)
 	return landing_of((uintptr_t)interrupted->uc_mcontext.gregs[REG_RIP]);
 }
 
+/* It is behind the instruction. */
+static bool copied_few(const ucontext_t *interrupted)
+{
+	return landing_of((uintptr_t)interrupted->uc_mcontext.gregs[REG_RIP] - 1);
+}
+
 static bool land_few(ucontext_t *interrupted)
 {
 	greg_t *at = &interrupted->uc_mcontext.gregs[REG_RIP];
@@ -164,6 +170,12 @@ static bool copy_few(void *to, const void *from, size_t length)
 }
 
 static bool copies_few(const ucontext_t *interrupted)
+{
+	(void)interrupted;
+	return false;
+}
+
+static bool copied_few(const ucontext_t *interrupted)
 {
 	(void)interrupted;
 	return false;
@@ -256,6 +268,11 @@ static bool take_fault(const siginfo_t *info, void *context)
 		siglongjmp(current->land, 1);
 	}
 	return false;
+}
+
+bool guard_made(const void *context)
+{
+	return current || copied_few(context);
 }
 
 int guard_install(void)

@@ -41,6 +41,8 @@ struct guard_kernel {
 };
 
 void guard_tell_kernel(const struct guard_kernel *told);
+/* In the handler of a signal that comes behind an access: is it the guard's? */
+bool guard_made(const void *context);
 /* In a fork's child, which has the handlers, too. */
 void guard_forked(void);
 

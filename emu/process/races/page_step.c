@@ -11,7 +11,7 @@
 
 #include "emu/process/races/memory_map.h"
 
-enum { STEPS = 256 /* of a page */, SA_RESTORED = 0x04000000, PATIENCE = 1000, TRAP_FLAG = 0x100 };
+enum { STEPS = 256 /* of a page */, SA_RESTORED = 0x04000000, PATIENCE = 1000, TRAP_FLAG = 0x100, BY_BREAKPOINT = 6 /* si_code */ };
 
 #define STEP_TICKS (UINT64_C(1) << 18) /* of the time stamp counter, a step: some 10,000 a second, */
 #define SPARE_TICKS (STEP_TICKS << 10) /* and so many at once */
@@ -19,6 +19,7 @@ enum { STEPS = 256 /* of a page */, SA_RESTORED = 0x04000000, PATIENCE = 1000, T
 static atomic_bool on;
 static atomic_uint under_way; /* threads in a step */
 static struct exempt_action before;
+static void (*breakpoint)(const siginfo_t *info, ucontext_t *interrupted); /* constant after the start */
 
 static void on_step(int sig, siginfo_t *info, void *context);
 
@@ -91,7 +92,9 @@ static void on_step(int sig, siginfo_t *info, void *context)
 	struct watched_thread *thread = watched_thread_self();
 	ucontext_t *interrupted = context;
 
-	if (info->si_code != TRAP_TRACE)
+	if (info->si_code == BY_BREAKPOINT)
+		breakpoint(info, interrupted);
+	else if (info->si_code != TRAP_TRACE)
 		as_without_us(sig);
 	else if (thread && thread->steps)
 		end_step(thread, interrupted);
@@ -99,7 +102,12 @@ static void on_step(int sig, siginfo_t *info, void *context)
 		interrupted->uc_mcontext.gregs[REG_EFL] &= ~(greg_t)TRAP_FLAG; /* flags that a step has stored, and come back */
 }
 
-void page_steps_start(void)
+bool page_steps_stand(void)
+{
+	return atomic_load(&on) && handler_is_ours();
+}
+
+void page_steps_start(void (*event)(const siginfo_t *info, ucontext_t *interrupted))
 {
 	const struct exempt_action action = {
 		.handler = (uintptr_t)on_step,
@@ -108,6 +116,7 @@ void page_steps_start(void)
 	};
 	struct exempt_action now;
 
+	breakpoint = event;
 	if (exempt_call(SYS_rt_sigaction, SIGTRAP, 0, (long)&now, sizeof(now.mask), 0, 0))
 		return;
 	if (now.handler == (uintptr_t)SIG_DFL) {

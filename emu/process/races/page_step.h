@@ -7,14 +7,18 @@
 #ifndef EMU_PROCESS_PAGE_STEP_H
 #define EMU_PROCESS_PAGE_STEP_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <ucontext.h>
 
 #include "emu/process/races/system_calls.h"
 #include "emu/process/races/watched_pages.h"
 
-/* Puts the handler of SIGTRAP in place, if the program has none. Again is harmless. */
-void page_steps_start(void);
+/* Puts the handler of SIGTRAP in place, if the program has none. Again is harmless. `event` gets those of breakpoints
+ * (byte_watch.h), in the handler. */
+void page_steps_start(void (*event)(const siginfo_t *info, ucontext_t *interrupted));
+/* Is it still there? */
+bool page_steps_stand(void);
 /* In the handler of a fault on the page, which is lifted: `cost` of the steps that the page has are taken. True:
  * it steps, and no signal may come before the handler has returned. */
 bool page_step(struct watched_page *page, ucontext_t *interrupted, unsigned int cost);

@@ -17,6 +17,7 @@
 #include "emu/net/os/spawn.h"
 #include "emu/nic/base/tsan.h"
 #include "emu/nic/memory/guard.h"
+#include "emu/process/races/byte_watch.h"
 #include "emu/process/races/memory_map.h"
 #include "emu/process/races/page_step.h"
 #include "emu/process/races/system_calls.h"
@@ -107,6 +108,7 @@ void page_watch_forked(void)
 	atomic_store(&system_calls_forbid, 0);
 	atomic_store(&system_calls_changing, 0);
 	page_steps_forked();
+	byte_watch_forked();
 	reset();
 	watched_threads_forked();
 }
@@ -149,15 +151,27 @@ static bool watch_has(const struct page_watch *watch, uintptr_t at, bool is_stor
 
 /* Calls of the handler's are the program's to make untrapped: a trap would take the lock, whose holder may wait for this
  * handler. */
-static void tell_of_access(const struct watched_page *page, uintptr_t at, const ucontext_t *interrupted)
+static unsigned char calls_open(void)
 {
 	struct watched_thread *thread = watched_thread_self();
-	bool is_store = interrupted->uc_mcontext.gregs[REG_ERR] & 2, told = false;
-	unsigned char selector = 0;
-	struct call_stack stack = { .count = 0 };
+
+	return thread ? atomic_exchange(&thread->selector, 0) : 0;
+}
+
+static void calls_trap(unsigned char selector)
+{
+	struct watched_thread *thread = watched_thread_self();
 
 	if (thread)
-		selector = atomic_exchange(&thread->selector, 0);
+		atomic_store(&thread->selector, selector);
+}
+
+static void tell_of_access(const struct watched_page *page, uintptr_t at, const ucontext_t *interrupted)
+{
+	bool is_store = interrupted->uc_mcontext.gregs[REG_ERR] & 2, told = false;
+	struct call_stack stack = { .count = 0 };
+	unsigned char selector = calls_open();
+
 	for (uint16_t n = atomic_load(&page->nodes); n; n = atomic_load(&watched.node[n].next)) {
 		struct page_watch *watch = &watches[watched.node[n].watch];
 
@@ -171,8 +185,28 @@ static void tell_of_access(const struct watched_page *page, uintptr_t at, const 
 	}
 	if (!told)
 		count(&counts.neighbours);
-	if (thread)
-		atomic_store(&thread->selector, selector);
+	calls_trap(selector);
+}
+
+/* A breakpoint tells it, behind the access (byte_watch.h). */
+static void bytes_touched(const siginfo_t *info, ucontext_t *interrupted)
+{
+	exempt_mask mask = exempt_block();
+	unsigned char selector = calls_open();
+	struct byte_access access;
+	struct call_stack stack;
+
+	watched_enter();
+	watched_gave();
+	if (byte_watch_find(info, &access) && !guard_made(interrupted) && !(ops->inside && ops->inside()) &&
+	    !atomic_exchange(&watches[access.watch].told, true)) {
+		take_stack(&stack, interrupted);
+		count(&counts.accesses);
+		ops->accessed(watches[access.watch].arg, access.at, access.is_store, &stack);
+	}
+	watched_leave();
+	calls_trap(selector);
+	exempt_unblock(mask);
 }
 
 /* The page may have had protection when the access was made, and be out of the table now. */
@@ -317,7 +351,7 @@ const char *page_watch_start(const struct page_watch_ops *with)
 	memory_map_start();
 	if (!system_calls_start())
 		return "this kernel does not let the handler of trapped system calls be put in place";
-	page_steps_start();
+	page_steps_start(bytes_touched);
 	guard_ask_first(fault);
 	guard_tell_kernel(&kernel);
 	spawn_tell(page_watch_exempt);
@@ -427,10 +461,21 @@ static struct page_watch *watch_new(const struct iovec *iov, size_t count_of, en
 
 static void watch_free(struct page_watch *watch) REQUIRES(watched_lock)
 {
+	if (byte_watch_end((uint16_t)(watch - watches)))
+		watched_wait_for_handlers();
 	watch->used = false;
 	watched_remove(watch->first);
 	watch->next = free_watches;
 	free_watches = (uint16_t)(watch - watches);
+}
+
+/* Of a stack, say; memory that the program cannot write to will fault by itself. */
+static bool watch_bytes(const struct page_watch *watch) REQUIRES(watched_lock)
+{
+	const struct memory_mapping *mapping = watch->count ? memory_map_find((uintptr_t)watch->range[0].iov_base) : NULL;
+
+	return mapping && mapping->protection == (PROT_READ | PROT_WRITE) && page_steps_stand() &&
+	       byte_watch_begin((uint16_t)(watch - watches), &watch->range[0], watch->kind == PAGE_WATCH_STORES);
 }
 
 static struct page_watch *watch_try(const struct iovec *iov, size_t count_of, enum page_watch_kind kind, void *arg,
@@ -454,6 +499,8 @@ static struct page_watch *watch_try(const struct iovec *iov, size_t count_of, en
 		range_add(watch, &watch->range[i], &run, why);
 	run_protect(&run);
 	if (run.any)
+		return watch;
+	if (*why == &counts.memory && watch_bytes(watch))
 		return watch;
 	watch_free(watch);
 	return NULL;

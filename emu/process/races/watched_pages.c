@@ -81,6 +81,14 @@ static void wait_for_none(const atomic_uint *at_work)
 		exempt_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 }
 
+void watched_wait_for_handlers(void)
+{
+	wait_for_none(&watched.giving);
+	exempt_unlock(&watched_lock.lock);
+	wait_for_none(&watched.handlers);
+	exempt_lock(&watched_lock.lock);
+}
+
 /* --- the table --- */
 
 struct watched_page *watched_find(uintptr_t at)
@@ -312,10 +320,7 @@ void watched_remove(uint16_t first)
 	for (uint16_t n = first; n; n = watched.node[n].more)
 		if (watched.node[n].page)
 			page_unlink(&watched.page[watched.node[n].page]);
-	wait_for_none(&watched.giving);
-	exempt_unlock(&watched_lock.lock);
-	wait_for_none(&watched.handlers);
-	exempt_lock(&watched_lock.lock);
+	watched_wait_for_handlers();
 	for (uint16_t n = first; n; n = watched.node[n].more) {
 		uint16_t number = watched.node[n].page;
 

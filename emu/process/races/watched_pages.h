@@ -93,6 +93,8 @@ void watched_forget(uintptr_t at, size_t length) REQUIRES(watched_lock);
 void watched_enter(void);
 void watched_gave(void);
 void watched_leave(void);
+/* Until those that were at work have left. Lets the lock go for a while, with signals blocked. */
+void watched_wait_for_handlers(void) REQUIRES(watched_lock);
 /* Gives the page back; true: this call did. */
 bool watched_give_back(struct watched_page *page);
 

@@ -354,6 +354,20 @@ bool watched_threads_trap(void)
 	return all;
 }
 
+unsigned int watched_threads_list(int *ids, unsigned int most)
+{
+	unsigned int used = atomic_load(&threads_used), count = 0;
+
+	for (unsigned int i = 0; i < used; i++) {
+		if (atomic_load(&threads[i].state) != THREAD_TRAPS)
+			continue;
+		if (count == most)
+			return 0;
+		ids[count++] = atomic_load(&threads[i].id);
+	}
+	return count;
+}
+
 /* --- calls under way --- */
 
 /* A handler may have left calls by a jump: they were deeper in the stack, if they were on this one. */

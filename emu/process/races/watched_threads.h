@@ -78,6 +78,8 @@ const char *watched_threads_start(void);
 bool watched_threads_trap(void) REQUIRES(watched_lock);
 /* Did all, as far as is known? */
 bool watched_threads_settled(void);
+/* Their ids, if they are `most` or fewer; how many. 0: there are more. */
+unsigned int watched_threads_list(int *ids, unsigned int most) REQUIRES(watched_lock);
 /* In the handler of SIGSYS: the thread was asked. False: it was not. */
 bool watched_thread_answer(const siginfo_t *info, void *context);
 /* This thread is the device's. */

@@ -120,10 +120,10 @@ static void mapping_read_into(void)
 
 static void stack_read_into(void)
 {
-	uint8_t memory[SHORT];
+	_Alignas(8) uint8_t memory[8]; /* which one breakpoint sees whole */
 
 	if (race_self)
-		reads_into(memory, SHORT);
+		reads_into(memory, sizeof(memory));
 }
 
 static const struct race_case memory_cases[] = {
@@ -134,6 +134,7 @@ static const struct race_case memory_cases[] = {
 		   .extended = true),
 	VERBS_RACE("heap-read-into", "local-load", "operation-load", 2, heap_read_into),
 	VERBS_RACE("mapping-read-into", "local-load", "operation-load", 2, mapping_read_into),
+	VERBS_RACE("stack-read-into", "local-load", "operation-load", 2, stack_read_into),
 	VERBS_TWIN("event-of-the-pair", "missing-completion", 2, event_awaited, .events = true),
 	VERBS_TWIN("other-thread-has-polled", "threads", 2, other_thread_polls),
 	VERBS_TWIN("extended-inline-stored", "local-store", 2, extended_write, .extended = true),

@@ -19,7 +19,7 @@ struct watch_case {
 
 /* Each file has one, ended by an empty row. */
 extern const struct watch_case watch_access_cases[], watch_call_cases[], watch_signal_cases[], watch_thread_cases[],
-	watch_memory_cases[], watch_step_cases[], watch_stress_cases[];
+	watch_memory_cases[], watch_step_cases[], watch_byte_cases[], watch_stress_cases[];
 
 #define NEED(truth)                                              \
 	do {                                                     \

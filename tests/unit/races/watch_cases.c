@@ -16,7 +16,7 @@
 enum { SKIPPED = 77, CASE_SECONDS = 60 };
 
 static const struct watch_case *const groups[] = { watch_access_cases, watch_call_cases, watch_signal_cases, watch_thread_cases,
-						   watch_memory_cases, watch_step_cases, watch_stress_cases };
+						   watch_memory_cases, watch_step_cases, watch_byte_cases,   watch_stress_cases };
 
 void case_failed(const char *file, int line, const char *what)
 {

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* watch_bytes.c - what is watched on stacks, whose pages are never protected (byte_watch.h). */
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "emu/nic/memory/guard.h"
+#include "tests/unit/races/watch_case.h"
+
+enum { SKIPPED = 77, TRIES = 100000, LENGTH = 24 };
+
+/* Skipped where the kernel sets no breakpoints, as in containers that forbid perf_event_open(). */
+static struct page_watch *watch_stack(volatile void *at, size_t length, enum page_watch_kind kind, struct told *told)
+{
+	struct page_watch *watch = NULL;
+
+	for (int i = 0; i < TRIES && !watch; i++) {
+		watch = case_try((void *)at, length, kind, told);
+		if (!watch)
+			sched_yield();
+	}
+	if (!watch)
+		exit(SKIPPED);
+	return watch;
+}
+
+static void on_a_stack(void)
+{
+	volatile int beside[2] = { 1, 2 }, value = 3, later = 4;
+	struct told told = { 0 };
+	struct page_watch *watch;
+
+	case_start();
+	watch = watch_stack(&value, sizeof(value), PAGE_WATCH_ALL, &told);
+	beside[1] = beside[0] + later;
+	later = beside[1];
+	NEED(!told.times);
+	beside[0] = value;
+	NEED(told.times == 1 && told.at == (uintptr_t)&value && !told.is_store && told.stack.count);
+	value = 7;
+	NEED(told.times == 1);
+	page_watch_end(watch);
+	watch = watch_stack(&value, sizeof(value), PAGE_WATCH_ALL, &told);
+	value = 8;
+	NEED(told.times == 2 && told.is_store);
+	page_watch_end(watch);
+	value = beside[0];
+	NEED(told.times == 2);
+}
+
+static void stores_to_a_stack_alone(void)
+{
+	volatile char bytes[LENGTH] = { 0 };
+	struct told told = { 0 };
+	struct page_watch *watch;
+
+	case_start();
+	watch = watch_stack(bytes, LENGTH, PAGE_WATCH_STORES, &told);
+	NEED(bytes[0] == bytes[LENGTH - 1] && !told.times);
+	bytes[LENGTH - 1] = 0;
+	NEED(told.times == 1 && told.is_store);
+	page_watch_end(watch);
+}
+
+static void *load_it(void *at)
+{
+	return (void *)(intptr_t) * (volatile int *)at;
+}
+
+static pthread_barrier_t meets;
+
+static void *load_when_watched(void *at)
+{
+	pthread_barrier_wait(&meets);
+	pthread_barrier_wait(&meets);
+	return load_it(at);
+}
+
+static void stack_of_another_thread(void)
+{
+	volatile int value = 3;
+	struct told told = { 0 };
+	struct page_watch *watch;
+	pthread_t thread;
+
+	case_start();
+	NEED(!pthread_barrier_init(&meets, NULL, 2));
+	NEED(!pthread_create(&thread, NULL, load_when_watched, (void *)&value));
+	pthread_barrier_wait(&meets);
+	watch = watch_stack(&value, sizeof(value), PAGE_WATCH_ALL, &told);
+	pthread_barrier_wait(&meets);
+	NEED(!pthread_join(thread, NULL));
+	NEED(told.times == 1);
+	page_watch_end(watch);
+}
+
+/* What the device copies is none of the program's. */
+static void guarded_copies_to_a_stack(void)
+{
+	char bytes[LENGTH] = { 0 }, more[LENGTH] = { 1 };
+	struct told told = { 0 };
+	struct page_watch *watch;
+
+	case_start();
+	watch = watch_stack(bytes, LENGTH, PAGE_WATCH_ALL, &told);
+	for (size_t length = 1; length <= LENGTH; length++)
+		NEED(guard_copy(bytes, more, length) && guard_copy(more, bytes, length));
+	NEED(!told.times);
+	page_watch_end(watch);
+}
+
+static void more_than_breakpoints(void)
+{
+	volatile long values[8] = { 0 };
+	struct told told[8] = { 0 };
+	struct page_watch *watch[8];
+	unsigned int count = 0;
+
+	case_start();
+	watch[0] = watch_stack(&values[0], sizeof(values[0]), PAGE_WATCH_ALL, &told[0]);
+	for (int i = 1; i < 8; i++)
+		watch[i] = case_try((void *)&values[i], sizeof(values[i]), PAGE_WATCH_ALL, &told[i]);
+	for (int i = 0; i < 8; i++) {
+		values[i] = 1;
+		NEED(told[i].times == (watch[i] != NULL));
+		count += watch[i] != NULL;
+	}
+	NEED(count == 4);
+	for (int i = 0; i < 8; i++)
+		page_watch_end(watch[i]);
+	watch[7] = watch_stack(&values[7], sizeof(values[7]), PAGE_WATCH_ALL, &told[7]);
+	page_watch_end(watch[7]);
+}
+
+static void stack_of_a_child(void)
+{
+	volatile int value = 3;
+	struct told told = { 0 };
+	struct page_watch *watch;
+	int status;
+	pid_t child;
+
+	case_start();
+	watch = watch_stack(&value, sizeof(value), PAGE_WATCH_ALL, &told);
+	child = fork();
+	if (!child) {
+		page_watch_forked();
+		_exit(value != 3 || told.times);
+	}
+	NEED(waitpid(child, &status, 0) == child && !status);
+	NEED(value == 3 && told.times == 1);
+	page_watch_end(watch);
+}
+
+const struct watch_case watch_byte_cases[] = {
+	{ "on_a_stack", on_a_stack },
+	{ "stores_to_a_stack_alone", stores_to_a_stack_alone },
+	{ "stack_of_another_thread", stack_of_another_thread },
+	{ "guarded_copies_to_a_stack", guarded_copies_to_a_stack },
+	{ "more_than_breakpoints", more_than_breakpoints },
+	{ "stack_of_a_child", stack_of_a_child },
+	{ NULL, NULL },
+};
