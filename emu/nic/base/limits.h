@@ -138,7 +138,7 @@ enum {
 #define TIME_PAIR_LOOK_NS TIME_MS(5000)     /* between two looks whether both of a pair wait for the other to send */
 #define TIME_ASK_NS TIME_MS(50)             /* before a question for a service is asked again, twice that after each, */
 #define TIME_ASK_MOST_NS TIME_MS(1000)      /* and no more */
-#define TIME_ASK_REFUSED_NS TIME_MS(150)    /* nobody has the service for so long: there is none */
+#define TIME_ASK_REFUSED_NS TIME_MS(1000)   /* nobody has the service for so long: there is none */
 #define TIME_COLL_LOOK_NS TIME_MS(1000)     /* between two looks at what collectives wait for */
 #define TIME_SWEEP_NS TIME_MS(1000)         /* between two looks for sessions that have ended */
 #define TIME_GUESSES_NS TIME_MS(1000)       /* see LIMIT_GUESSES */

@@ -199,6 +199,7 @@ uint64_t service_tick(struct nic *nic)
 		}
 		if (now_ns >= at_ns)
 			at_ns = question_ask(service, now_ns);
+		at_ns = service->refused && service->patient_ns < at_ns ? service->patient_ns : at_ns;
 		due_ns = at_ns < due_ns ? at_ns : due_ns;
 	}
 	return due_ns;
@@ -249,7 +250,10 @@ void services_readable(struct ep *ep, const struct port *port)
 
 		if (length == -EAGAIN)
 			return;
-		service->refused |= length == -ECONNREFUSED; /* a server may be about to listen anew: service_tick() goes on */
+		if (length == -ECONNREFUSED && service->nonce) { /* a server may be about to listen anew: service_tick() goes on */
+			service->refused = true;
+			nic_arm_timer(nic, service->patient_ns);
+		}
 		if (length >= 0 && (size_t)length <= sizeof(bytes) && service_take(service, bytes, (size_t)length, &from))
 			return;
 	}
