@@ -198,9 +198,19 @@ bool byte_watch_find(const siginfo_t *info, struct byte_access *access)
 	return false;
 }
 
-/* The descriptors that it has inherited would keep its parent's breakpoints. */
-void byte_watch_forked(void)
+static void breakpoints_end(void)
 {
 	for (int i = 0; i < BREAKPOINTS; i++)
 		breakpoint_end(&slots[i]);
+}
+
+void byte_watch_end_all(void)
+{
+	breakpoints_end();
+}
+
+/* The descriptors that it has inherited would keep its parent's breakpoints. */
+void byte_watch_forked(void)
+{
+	breakpoints_end();
 }

@@ -24,6 +24,8 @@ struct byte_access {
 bool byte_watch_begin(uint16_t watch, const struct iovec *range, bool stores_alone) REQUIRES(watched_lock);
 /* False: it has none. A handler inside watched_enter() may have found it before. */
 bool byte_watch_end(uint16_t watch) REQUIRES(watched_lock);
+/* Of all watches: nobody would take what the breakpoints tell. */
+void byte_watch_end_all(void) REQUIRES(watched_lock);
 /* In the handler of SIGTRAP, inside watched_enter(). False: no breakpoint of a watch has raised it. */
 bool byte_watch_find(const siginfo_t *info, struct byte_access *access);
 /* In a fork's child, which has none of its parent's breakpoints. */

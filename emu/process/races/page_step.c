@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <sys/syscall.h>
 
+#include "emu/process/races/byte_watch.h"
 #include "emu/process/races/memory_map.h"
 
 enum { STEPS = 256 /* of a page */, SA_RESTORED = 0x04000000, PATIENCE = 1000, TRAP_FLAG = 0x100, BY_BREAKPOINT = 6 /* si_code */ };
@@ -170,11 +171,16 @@ void page_step_cancel(ucontext_t *interrupted)
 		leave_step(thread, interrupted);
 }
 
-/* Other threads end their steps first. */
+/* Other threads end their steps first. No breakpoint begins from here on (page_steps_stand()). */
 void page_steps_end(void)
 {
+	exempt_mask mask;
+
 	if (!atomic_exchange(&on, false))
 		return;
+	mask = watched_take();
+	byte_watch_end_all();
+	watched_let_go(mask);
 	for (int i = 0; i < PATIENCE && atomic_load(&under_way); i++)
 		exempt_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
 	if (handler_is_ours())

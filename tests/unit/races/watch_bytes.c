@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* watch_bytes.c - what is watched on stacks, whose pages are never protected (byte_watch.h). */
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -154,6 +156,50 @@ static void stack_of_a_child(void)
 	page_watch_end(watch);
 }
 
+static volatile sig_atomic_t traps;
+
+static void count_trap(int sig)
+{
+	(void)sig;
+	traps++;
+}
+
+static void own_action_of_breakpoints(void)
+{
+	struct sigaction action = { .sa_handler = count_trap };
+	volatile int value = 3;
+	struct told told = { 0 };
+	struct page_watch *watch;
+
+	case_start();
+	watch = watch_stack(&value, sizeof(value), PAGE_WATCH_ALL, &told);
+	NEED(!sigaction(SIGTRAP, &action, NULL));
+	value = 7;
+	NEED(!traps && !told.times);
+	page_watch_end(watch);
+	NEED(!case_try((void *)&value, sizeof(value), PAGE_WATCH_ALL, &told));
+}
+
+/* As programs do that become others, or that start anew. */
+static void all_descriptors_closed(void)
+{
+	enum { FIRST = 3, MOST = 64 };
+	volatile int value = 3;
+	struct told told = { 0 };
+	struct page_watch *watch;
+
+	case_start();
+	watch = watch_stack(&value, sizeof(value), PAGE_WATCH_ALL, &told);
+	for (int i = FIRST; i < MOST; i++)
+		close(i);
+	for (int i = FIRST; i < MOST; i++)
+		NEED(dup2(STDERR_FILENO, i) == i);
+	value = 7;
+	page_watch_end(watch);
+	for (int i = FIRST; i < MOST; i++)
+		NEED(fcntl(i, F_GETFD) >= 0);
+}
+
 const struct watch_case watch_byte_cases[] = {
 	{ "on_a_stack", on_a_stack },
 	{ "stores_to_a_stack_alone", stores_to_a_stack_alone },
@@ -161,5 +207,7 @@ const struct watch_case watch_byte_cases[] = {
 	{ "guarded_copies_to_a_stack", guarded_copies_to_a_stack },
 	{ "more_than_breakpoints", more_than_breakpoints },
 	{ "stack_of_a_child", stack_of_a_child },
+	{ "own_action_of_breakpoints", own_action_of_breakpoints },
+	{ "all_descriptors_closed", all_descriptors_closed },
 	{ NULL, NULL },
 };
