@@ -275,17 +275,24 @@ Test(cm_connect, programs_may_make_the_queue_pairs)
 	meeting_close(&m);
 }
 
+/* Numbers of queue pairs are said, which the ids do not have. The asking side has the reply. */
+static void meet_without_pairs(struct meeting *m)
+{
+	struct rdma_conn_param param = { .qp_num = 0x10001 };
+
+	meeting_open(m);
+	cr_assert_eq(rdma_connect(m->asks, &param), 0);
+	m->answers = meeting_expect(m, RDMA_CM_EVENT_CONNECT_REQUEST, NULL);
+	cr_assert_eq(rdma_accept(m->answers, &param), 0);
+	meeting_expect(m, RDMA_CM_EVENT_CONNECT_RESPONSE, NULL);
+}
+
 /* rdma_create_qp() comes before rdma_connect(): one that comes later is led nowhere. */
 Test(cm_connect, a_queue_pair_of_the_id_comes_too_late)
 {
-	struct rdma_conn_param param = { .qp_num = 1 };
 	struct meeting m;
 
-	meeting_open(&m);
-	cr_assert_eq(rdma_connect(m.asks, &param), 0);
-	m.answers = meeting_expect(&m, RDMA_CM_EVENT_CONNECT_REQUEST, NULL);
-	cr_assert_eq(rdma_accept(m.answers, &param), 0);
-	meeting_expect(&m, RDMA_CM_EVENT_CONNECT_RESPONSE, NULL);
+	meet_without_pairs(&m);
 	meeting_give_qp(m.asks);
 	cr_assert(rdma_establish(m.asks) == -1 && errno == EINVAL);
 	rdma_destroy_qp(m.asks);
@@ -296,15 +303,10 @@ Test(cm_connect, a_queue_pair_of_the_id_comes_too_late)
 
 Test(cm_connect, a_reply_may_be_rejected)
 {
-	struct rdma_conn_param param = { .qp_num = 0x10001 };
 	struct rdma_cm_event *event;
 	struct meeting m;
 
-	meeting_open(&m);
-	cr_assert_eq(rdma_connect(m.asks, &param), 0);
-	m.answers = meeting_expect(&m, RDMA_CM_EVENT_CONNECT_REQUEST, NULL);
-	cr_assert_eq(rdma_accept(m.answers, &param), 0);
-	meeting_expect(&m, RDMA_CM_EVENT_CONNECT_RESPONSE, NULL);
+	meet_without_pairs(&m);
 	cr_assert_eq(rdma_reject(m.asks, "no", 3), 0);
 	cr_assert_eq(meeting_expect(&m, RDMA_CM_EVENT_REJECTED, &event), m.answers);
 	cr_assert(event->status == 28 && !strcmp(event->param.conn.private_data, "no"));

@@ -117,17 +117,21 @@ done
 """
 
 
-def races_are_failures(folder):
-    """Each run has a seed of its own, and the shrunk plan is races mode with that seed alone."""
+def explore_by(folder, emurun, *words):
+    """By this script in the place of emurun."""
     stub = os.path.join(folder.path, "stub")
     with open(stub, "w", encoding="utf-8") as file:
-        file.write(FINDS_RACES)
+        file.write(emurun)
     os.chmod(stub, 0o755)
+    return subprocess.run(("python3", "-B", os.path.join(os.environ["EMU_SOURCE_DIR"], "tools/explore/explore.py"),
+                           f"--emurun={stub}") + words + ("--", "true"), stderr=subprocess.PIPE, universal_newlines=True,
+                          check=False, timeout=500, cwd=folder.path)
 
+
+def races_are_failures(folder):
+    """Each run has a seed of its own, and the shrunk plan is races mode with that seed alone."""
     def explore(*words):
-        return subprocess.run(("python3", "-B", os.path.join(os.environ["EMU_SOURCE_DIR"], "tools/explore/explore.py"),
-                               f"--emurun={stub}") + words + ("--", "true"), stderr=subprocess.PIPE, universal_newlines=True,
-                              check=False, timeout=500, cwd=folder.path)
+        return explore_by(folder, FINDS_RACES, *words)
 
     answer = explore("--explore=20", "--with=--check=races")
     same(answer.returncode, 86)
@@ -141,6 +145,23 @@ def races_are_failures(folder):
     has(explore(f"--replay={seed}", "--with=--check=races").stderr, "5 of 5 runs failed")
     same(explore(f"--replay={int(seed) + 1}", "--with=--check=races").returncode, 0)
     has(explore("--explore=20", "--with=--check=race").stderr, "--check= takes races or races,strict, and not `race'")
+
+
+# Likewise: of its runs, the undisturbed one among them, each tenth fails.
+FAILS_RARELY = """#!/bin/sh
+echo x >>runs
+while [ "$1" != true ]; do
+	[ "$1" != --report ] || echo '{"findings": [], "processes": [{"ops": {"write": {"posted": 2}}}]}' >"$2"
+	shift
+done
+[ $(($(wc -l <runs) % 10)) != 0 ]
+"""
+
+
+def what_fails_rarely_is_tried_more_often(folder):
+    answer = explore_by(folder, FAILS_RARELY, "--replay=7", "--with=--check")
+    same(answer.returncode, 86)
+    has(answer.stderr, "4 of 40 runs failed")
 
 
 def what_checked_mode_finds_is_a_failure(folder):
@@ -213,4 +234,4 @@ def a_signal_ends_all(folder):
 LONG = ("a_plan_stays_for_use_by_hand", "a_completion_taken_for_delivery", "right_twins_pass_in_checked_mode", "a_hang_by_order",
         "minutes_pass", "a_post_that_is_not_tried_again")
 main([value for name, value in list(globals().items()) if callable(value) and getattr(value, "__module__", "") == "__main__" and
-      name not in ("run", "told", "shrunk", "found") and (name in LONG) == ("whole" in sys.argv)])
+      name not in ("run", "told", "shrunk", "found", "explore_by") and (name in LONG) == ("whole" in sys.argv)])

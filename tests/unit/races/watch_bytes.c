@@ -136,6 +136,37 @@ static void more_than_breakpoints(void)
 	page_watch_end(watch[7]);
 }
 
+static pthread_barrier_t all_meet;
+
+static void *wait_for_all(void *arg)
+{
+	pthread_barrier_wait(&all_meet);
+	pthread_barrier_wait(&all_meet);
+	return arg;
+}
+
+/* A breakpoint is of one thread, and those of many would take many descriptors. */
+static void more_threads_than_breakpoints(void)
+{
+	enum { MANY = 16 };
+	volatile int value = 3;
+	struct told told = { 0 };
+	pthread_t thread[MANY];
+
+	case_start();
+	page_watch_end(watch_stack(&value, sizeof(value), PAGE_WATCH_ALL, &told));
+	NEED(!pthread_barrier_init(&all_meet, NULL, MANY + 1));
+	for (int i = 0; i < MANY; i++)
+		NEED(!pthread_create(&thread[i], NULL, wait_for_all, NULL));
+	pthread_barrier_wait(&all_meet);
+	for (int i = 0; i < TRIES / 100; i++)
+		NEED(!case_try((void *)&value, sizeof(value), PAGE_WATCH_ALL, &told));
+	pthread_barrier_wait(&all_meet);
+	for (int i = 0; i < MANY; i++)
+		NEED(!pthread_join(thread[i], NULL));
+	page_watch_end(watch_stack(&value, sizeof(value), PAGE_WATCH_ALL, &told));
+}
+
 static void stack_of_a_child(void)
 {
 	volatile int value = 3;
@@ -206,6 +237,7 @@ const struct watch_case watch_byte_cases[] = {
 	{ "stack_of_another_thread", stack_of_another_thread },
 	{ "guarded_copies_to_a_stack", guarded_copies_to_a_stack },
 	{ "more_than_breakpoints", more_than_breakpoints },
+	{ "more_threads_than_breakpoints", more_threads_than_breakpoints },
 	{ "stack_of_a_child", stack_of_a_child },
 	{ "own_action_of_breakpoints", own_action_of_breakpoints },
 	{ "all_descriptors_closed", all_descriptors_closed },
