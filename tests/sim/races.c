@@ -8,141 +8,9 @@
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/endpoint/pair.h"
-#include "emu/nic/ops/races.h"
-#include "emu/nic/ops/watch.h"
 #include "emu/nic/requests/responder.h"
-#include "tests/sim/harness/bed.h"
 #include "tests/sim/harness/couple.h"
-
-enum {
-	BYTES = 192,
-	PLACES = 8,
-	/* No counter tells of accesses. */
-	CAPS = EP_SEND | EP_RECV | EP_READ | EP_WRITE | EP_REMOTE_READ | EP_REMOTE_WRITE | EP_DIRECTED_RECV | EP_SOURCE |
-	       EP_REMOTE_ATOMIC_READ | EP_REMOTE_ATOMIC_WRITE | EP_TSEND | EP_TRECV
-};
-#define LATE SIM_SECOND
-
-/* What was told. The simulator has one thread, and all its NICs have these functions. */
-static struct {
-	uint64_t hold_ns, stay_ns, stored;
-	bool apart; /* writes come by store() */
-	unsigned arrived, executed, closed, open;
-	unsigned closed_first; /* before they were executed */
-	unsigned ended;        /* sessions */
-	unsigned met;          /* what was open when the last one came */
-	struct race_access last;
-} told;
-
-struct seen {
-	bool executed;
-};
-
-static struct race_opened arrived(const struct race_access *access)
-{
-	struct seen *seen;
-
-	told.arrived++;
-	told.last = *access;
-	told.met = told.open;
-	if ((access->tells && !access->waits && !access->told) || !told.hold_ns)
-		return (struct race_opened){ .hold_ns = told.hold_ns };
-	seen = calloc(1, sizeof(*seen));
-	told.open++;
-	return (struct race_opened){ .open = seen, .hold_ns = told.hold_ns, .apart = told.apart };
-}
-
-static bool store(void *open, void *to, const void *from, size_t length)
-{
-	cr_assert(open != NULL);
-	told.stored += length;
-	memcpy(to, from, length);
-	return told.apart;
-}
-
-static void executed(void *open)
-{
-	((struct seen *)open)->executed = true;
-	told.executed++;
-}
-
-static void closed(void *open)
-{
-	told.closed++;
-	told.open--;
-	told.closed_first += !((struct seen *)open)->executed;
-	free(open);
-}
-
-static uint64_t leaves(const void *session, void *watch, uint64_t now_ns)
-{
-	(void)session;
-	(void)watch;
-	(void)now_ns;
-	return told.stay_ns;
-}
-
-static void ended(const void *session)
-{
-	cr_assert(session != NULL);
-	told.ended++;
-}
-
-static const struct race_ops ops = {
-	.arrived = arrived, .store = store, .executed = executed, .closed = closed, .leaves = leaves, .ended = ended
-};
-
-static void *receive(void *owner, const struct recv_post *post)
-{
-	(void)owner;
-	return (void *)(uintptr_t)post->context;
-}
-
-static void posted(void *owner, int err)
-{
-	(void)owner;
-	cr_assert(!err);
-}
-
-static void saw(void *watch)
-{
-	cr_assert(watch != NULL);
-}
-
-/* Messages are looked at where they go to watched receives. */
-static const struct watch_ops watch = { .receive = receive, .posted = posted, .place = saw, .cancelled = saw, .end = saw };
-
-struct stage {
-	struct nic_config config;
-	struct bed bed;
-	struct region *target; /* of the second party */
-};
-
-static void stage_open(struct stage *stage, uint64_t hold_ns, uint32_t order)
-{
-	struct party_config party = { .caps = CAPS, .order = order };
-
-	memset(&told, 0, sizeof(told));
-	told.hold_ns = hold_ns;
-	*stage = (struct stage){ .config = { .races = &ops, .watch = &watch } };
-	bed_open(&stage->bed, 2170, 2, &stage->config, &party);
-	stage->target = region_open(stage->bed.party[1], PLACES * BYTES, 1, BED_BOTH, false, 0);
-}
-
-static void stage_end(struct stage *stage)
-{
-	model_end(stage->bed.model, BED_LIMIT_NS);
-	bed_close(&stage->bed);
-	cr_assert(told.open == 0 && told.ended >= 2);
-}
-
-static struct job *post(struct stage *stage, enum op_kind kind, uint64_t place, uint32_t flags)
-{
-	struct job *job = bed_post(&stage->bed, kind, stage->target, place * BYTES, BYTES, flags);
-
-	model_pass(stage->bed.model, LATE / 8);
-	return job;
-}
+#include "tests/sim/race_stage.h"
 
 /* Each kind is executed when it comes, and its initiator hears of that when its time is over. */
 Test(sim_races, an_answer_waits)
@@ -154,7 +22,7 @@ Test(sim_races, an_answer_waits)
 		struct job *job;
 
 		stage_open(&stage, LATE, EP_ORDER_ALL);
-		job = post(&stage, kinds[i], 0, 0);
+		job = stage_post(&stage, kinds[i], 0, 0);
 		cr_assert(!job->done && told.arrived == 1 && told.executed == 1 && told.closed == 0, "kind %zu", i);
 		cr_assert_eq(told.last.op, kinds[i]);
 		cr_assert_eq(told.last.changes, kinds[i] != OP_READ);
@@ -175,9 +43,9 @@ Test(sim_races, an_answer_that_delivers_nothing_does_not_wait)
 		struct stage stage;
 
 		stage_open(&stage, LATE, 0);
-		first = post(&stage, kinds[i], 0, POST_SENT);
+		first = stage_post(&stage, kinds[i], 0, POST_SENT);
 		cr_assert(first->done && told.executed == 1 && told.closed == 0, "kind %zu", i);
-		second = post(&stage, kinds[i], 1, POST_FENCE | POST_SENT);
+		second = stage_post(&stage, kinds[i], 1, POST_FENCE | POST_SENT);
 		cr_assert(second->done && told.closed == 1 && told.open == 1, "kind %zu", i);
 		model_pass(stage.bed.model, LATE);
 		cr_assert_eq(told.open, 0, "kind %zu", i);
@@ -192,8 +60,8 @@ Test(sim_races, an_answer_waits_behind_one_that_does_not)
 	struct stage stage;
 
 	stage_open(&stage, LATE, EP_ORDER_ALL);
-	first = post(&stage, OP_WRITE, 0, POST_SENT);
-	second = post(&stage, OP_WRITE, 1, 0);
+	first = stage_post(&stage, OP_WRITE, 0, POST_SENT);
+	second = stage_post(&stage, OP_WRITE, 1, 0);
 	cr_assert(first->done && !second->done && told.open == 2);
 	model_pass(stage.bed.model, LATE);
 	cr_assert(second->done && told.open == 0);
@@ -207,9 +75,9 @@ Test(sim_races, answers_keep_their_order)
 	struct stage stage;
 
 	stage_open(&stage, LATE, EP_ORDER_ALL);
-	first = post(&stage, OP_WRITE, 0, 0);
+	first = stage_post(&stage, OP_WRITE, 0, 0);
 	told.hold_ns = 0;
-	second = post(&stage, OP_READ, 1, 0);
+	second = stage_post(&stage, OP_READ, 1, 0);
 	cr_assert(!first->done && !second->done && told.arrived == 2);
 	model_pass(stage.bed.model, LATE);
 	cr_assert(first->done && second->done);
@@ -223,9 +91,9 @@ Test(sim_races, a_shorter_time_does_not_pass)
 	struct stage stage;
 
 	stage_open(&stage, LATE, EP_ORDER_ALL);
-	first = post(&stage, OP_WRITE, 0, 0);
+	first = stage_post(&stage, OP_WRITE, 0, 0);
 	told.hold_ns = LATE / 100;
-	second = post(&stage, OP_READ, 1, 0);
+	second = stage_post(&stage, OP_READ, 1, 0);
 	cr_assert(!first->done && !second->done && told.closed == 0);
 	model_pass(stage.bed.model, LATE);
 	cr_assert(first->done && second->done && told.closed == 2);
@@ -253,21 +121,13 @@ Test(sim_races, what_tells_lets_go)
 		struct job *first;
 
 		stage_open(&stage, LATE, rows[i].order);
-		first = post(&stage, OP_WRITE, 0, 0);
+		first = stage_post(&stage, OP_WRITE, 0, 0);
 		cr_assert(!first->done);
-		post(&stage, rows[i].kind, 1, rows[i].flags);
+		stage_post(&stage, rows[i].kind, 1, rows[i].flags);
 		cr_assert_eq(first->done, rows[i].tells, "row %zu", i);
 		cr_assert_eq(told.closed, rows[i].tells, "row %zu", i);
 		stage_end(&stage);
 	}
-}
-
-static bool is_there(struct stage *stage, const uint8_t *bytes, uint64_t place)
-{
-	uint8_t now[BYTES];
-
-	region_get(stage->target, place * BYTES, now, BYTES);
-	return !memcmp(now, bytes, BYTES);
 }
 
 /* One that tells of itself is executed when its time is over, and what comes behind it then, too. */
@@ -279,14 +139,14 @@ Test(sim_races, what_tells_waits)
 
 		stage_open(&stage, LATE, EP_ORDER_ALL);
 		told.apart = apart;
-		first = post(&stage, OP_WRITE, 0, POST_CQ_DATA | POST_SENT);
-		second = post(&stage, OP_WRITE, 1, POST_SENT);
-		third = post(&stage, OP_SEND, 2, 0);
+		first = stage_post(&stage, OP_WRITE, 0, POST_CQ_DATA | POST_SENT);
+		second = stage_post(&stage, OP_WRITE, 1, POST_SENT);
+		third = stage_post(&stage, OP_SEND, 2, 0);
 		cr_assert(!first->done && !second->done && !third->done && told.arrived == 1 && told.open == 1);
-		cr_assert(!is_there(&stage, first->bytes, 0) && !is_there(&stage, second->bytes, 1));
+		cr_assert(!stage_has(&stage, first->bytes, 0) && !stage_has(&stage, second->bytes, 1));
 		model_pass(stage.bed.model, LATE);
 		cr_assert(first->done && second->done && third->done);
-		cr_assert(is_there(&stage, first->bytes, 0) && is_there(&stage, second->bytes, 1));
+		cr_assert(stage_has(&stage, first->bytes, 0) && stage_has(&stage, second->bytes, 1));
 		stage_end(&stage);
 	}
 }
@@ -299,7 +159,7 @@ Test(sim_races, what_waits_keeps_so_much)
 	struct job *job;
 
 	stage_open(&stage, LATE, EP_ORDER_ALL);
-	job = post(&stage, OP_WRITE, 0, POST_CQ_DATA | POST_SENT);
+	job = stage_post(&stage, OP_WRITE, 0, POST_CQ_DATA | POST_SENT);
 	cr_assert(!job->done);
 	told.hold_ns = 0;
 	for (int i = 0; i < MANY; i++)
@@ -316,11 +176,11 @@ Test(sim_races, what_tells_passes_what_it_is_in_no_order_with)
 	struct stage stage;
 
 	stage_open(&stage, LATE, 0);
-	first = post(&stage, OP_WRITE, 0, 0);
+	first = stage_post(&stage, OP_WRITE, 0, 0);
 	told.hold_ns = 2 * LATE;
-	second = post(&stage, OP_WRITE, 1, 0);
+	second = stage_post(&stage, OP_WRITE, 1, 0);
 	told.hold_ns = 3 * LATE / 2;
-	post(&stage, OP_WRITE, 2, POST_CQ_DATA);
+	stage_post(&stage, OP_WRITE, 2, POST_CQ_DATA);
 	model_pass(stage.bed.model, LATE);
 	cr_assert(first->done && !second->done && told.open == 2);
 	model_pass(stage.bed.model, LATE / 2);
@@ -339,7 +199,7 @@ Test(sim_races, what_waits_and_an_end)
 		struct job *job;
 
 		stage_open(&stage, LATE, EP_ORDER_ALL);
-		job = post(&stage, OP_WRITE, 0, POST_CQ_DATA);
+		job = stage_post(&stage, OP_WRITE, 0, POST_CQ_DATA);
 		cr_assert(!job->done && told.open == 1);
 		memcpy(bytes, job->bytes, BYTES);
 		if (end == 0)
@@ -348,7 +208,7 @@ Test(sim_races, what_waits_and_an_end)
 			model_kill(stage.bed.model, stage.bed.party[0]->node);
 		model_pass(stage.bed.model, 2 * LATE);
 		cr_assert_eq(told.open, 0, "end %d", end);
-		cr_assert(end == 0 ? job->failed : is_there(&stage, bytes, 0), "end %d", end);
+		cr_assert(end == 0 ? job->failed : stage_has(&stage, bytes, 0), "end %d", end);
 		stage_end(&stage);
 	}
 }
@@ -371,7 +231,7 @@ Test(sim_races, what_waits_and_nobody_takes)
 	memset(&told, 0, sizeof(told));
 	told.hold_ns = LATE;
 	for (int side = 0; side < 2; side++) {
-		node_open(world, &(struct nic_config){ .races = &ops });
+		node_open(world, &(struct nic_config){ .races = &stage_races });
 		end_open_pairs(&pairs[side], world->node[side]);
 		end_open_ruled(&qp[side], &pairs[side], rules, NULL, 0);
 	}
@@ -411,7 +271,7 @@ Test(sim_races, an_end_lets_go)
 		struct job *job;
 
 		stage_open(&stage, LATE, EP_ORDER_ALL);
-		job = post(&stage, OP_WRITE, 0, 0);
+		job = stage_post(&stage, OP_WRITE, 0, 0);
 		cr_assert(!job->done);
 		if (end == 0)
 			region_end(stage.target);
@@ -436,7 +296,7 @@ Test(sim_races, what_revokes_access_lets_go)
 		told.hold_ns = LATE;
 		couple_open(&c, 2191);
 		for (int side = 0; side < 2; side++)
-			c.qp[side].node->nic->config.races = &ops;
+			c.qp[side].node->nic->config.races = &stage_races;
 		couple_meet(&c);
 		invalidate.cq_data = c.key[1];
 		cr_assert(!couple_post(&c, 0, OP_WRITE, 0, BYTES, 1));
@@ -474,8 +334,8 @@ Test(sim_races, an_atomic_lets_go_of_those_before_it)
 		struct stage stage;
 
 		stage_open(&stage, LATE, rows[i].order);
-		first = post(&stage, rows[i].kind, 0, 0);
-		second = post(&stage, OP_ATOMIC, 1, 0);
+		first = stage_post(&stage, rows[i].kind, 0, 0);
+		second = stage_post(&stage, OP_ATOMIC, 1, 0);
 		cr_assert(first->done == rows[i].goes && !second->done && told.closed == rows[i].goes, "row %u", i);
 		cr_assert_eq(told.last.atomic, (rows[i].order & EP_ORDER_ATOMIC_WAW) != 0, "row %u", i);
 		model_pass(stage.bed.model, LATE);
@@ -492,17 +352,17 @@ Test(sim_races, an_answer_by_the_program_lets_go_of_messages)
 		struct job *sent;
 
 		stage_open(&stage, 0, 0);
-		post(&stage, OP_WRITE, 0, 0);
+		stage_post(&stage, OP_WRITE, 0, 0);
 		for (int side = 0; side < 2; side++)
 			cr_assert(intake_post(stage.bed.party[side], BYTES, 1, NULL));
 		told.hold_ns = LATE;
-		sent = post(&stage, OP_SEND, 1, 0);
+		sent = stage_post(&stage, OP_SEND, 1, 0);
 		cr_assert(!sent->done && told.open == 1 && told.last.told);
 		if (answers)
 			cr_assert(!job_post(job_message(stage.bed.party[1], stage.bed.party[0], BYTES, POST_COMPLETE, 1)));
 		model_pass(stage.bed.model, LATE / 8);
 		cr_assert_eq(sent->done, answers);
-		post(&stage, OP_WRITE, 2, 0);
+		stage_post(&stage, OP_WRITE, 2, 0);
 		cr_assert(told.last.op == OP_WRITE && told.met == !answers, "%u met %u", answers, told.met);
 		stage_end(&stage);
 	}
@@ -517,7 +377,7 @@ Test(sim_races, bytes_that_come_apart)
 
 	stage_open(&stage, LATE, EP_ORDER_ALL);
 	told.apart = true;
-	job = post(&stage, OP_WRITE, 0, 0);
+	job = stage_post(&stage, OP_WRITE, 0, 0);
 	region_get(stage.target, 0, now, BYTES);
 	cr_assert(!job->done && told.stored == BYTES && !memcmp(now, job->bytes, BYTES));
 	model_pass(stage.bed.model, LATE);
@@ -533,7 +393,7 @@ Test(sim_races, a_post_stays)
 
 	stage_open(&stage, 0, EP_ORDER_ALL);
 	told.stay_ns = LATE;
-	job = post(&stage, OP_WRITE, 0, 0);
+	job = stage_post(&stage, OP_WRITE, 0, 0);
 	cr_assert(!job->done && told.arrived == 0);
 	model_pass(stage.bed.model, LATE);
 	cr_assert(job->done && told.arrived == 1);
@@ -566,7 +426,7 @@ Test(sim_races, over_cuts)
 Test(sim_races, under_load)
 {
 	for (uint64_t weather = 2180; weather < 2186; weather++) {
-		struct nic_config config = { .races = &ops };
+		struct nic_config config = { .races = &stage_races };
 		struct workload load = { .outstanding_max = 60,
 					 .big_max = 300000,
 					 .silent_percent = 20,
@@ -580,7 +440,7 @@ Test(sim_races, under_load)
 		told.hold_ns = 3000000;
 		told.apart = weather % 2;
 		told.stay_ns = 200000;
-		bed_open(&bed, weather, 2, &config, &(struct party_config){ .caps = CAPS, .order = EP_ORDER_ALL });
+		bed_open(&bed, weather, 2, &config, &(struct party_config){ .caps = STAGE_CAPS, .order = EP_ORDER_ALL });
 		workload_init(&load, bed.model, 600);
 		workload_run(&load, BED_LIMIT_NS);
 		bed_close(&bed);

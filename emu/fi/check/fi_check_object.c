@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <stddef.h>
-#include <stdlib.h>
 
 #include "emu/fi/check/fi_check.h"
 #include "emu/fi/domain/fi_domain.h"
@@ -48,7 +47,7 @@ static void unlink_object(struct check_object *object)
 
 struct check_object *check_adopt(struct fid *fid, const struct check_object *parent)
 {
-	struct check_object *object = calloc(1, sizeof(*object));
+	struct check_object *object = check_alloc(sizeof(*object));
 
 	if (!object)
 		return NULL;
@@ -175,13 +174,13 @@ static int object_close(struct fid *fid)
 		tell_assumed(object);
 	if (unread)
 		tell_unread(object, unread, false);
-	free(object);
+	check_free(object);
 	return 0;
 }
 
 static void raw_key_mapped(const struct fid *domain, uint64_t key)
 {
-	struct check_object *object = calloc(1, sizeof(*object));
+	struct check_object *object = check_alloc(sizeof(*object));
 
 	if (!object)
 		return;
@@ -206,7 +205,7 @@ static void raw_key_unmapped(const struct fid *domain, uint64_t key)
 	if (!object)
 		return;
 	unlink_object(object);
-	free(object);
+	check_free(object);
 }
 
 static int object_control(struct fid *fid, int command, void *arg)

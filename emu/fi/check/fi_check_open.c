@@ -273,6 +273,7 @@ static void fi_check_forked(void)
 {
 	mutex_forked(&lock);
 	check_tables_forked();
+	check_alloc_forked();
 	check_open_forked();
 	check_posts_forked();
 	check_races_forked();

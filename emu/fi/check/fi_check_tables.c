@@ -208,6 +208,8 @@ static ssize_t look_end_cq(const struct fid_cq *cq, const char *call, struct che
 	look_end(serial);
 	if (object)
 		check_wait_looked(object, call, got);
+	if (got > 0)
+		check_told();
 	return got;
 }
 
@@ -277,6 +279,7 @@ static uint64_t checked_cntr_read(struct fid_cntr *cntr)
 	uint64_t value = plain_cntr.base.read(cntr);
 
 	look_end(serial);
+	check_told();
 	return value;
 }
 
@@ -298,6 +301,7 @@ static int checked_cntr_wait(struct fid_cntr *cntr, uint64_t threshold, int time
 	err = plain_cntr.base.wait(cntr, threshold, timeout);
 	pthread_cleanup_pop(0);
 	look_end(serial);
+	check_told();
 	return err;
 }
 

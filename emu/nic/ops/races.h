@@ -24,7 +24,8 @@ struct race_access {
 	bool changes;        /* the bytes: a write, or an atomic that stores */
 	bool returns;        /* what they were before: a read, or an atomic that fetches */
 	bool tells;          /* somebody is told of it when it is executed, */
-	bool waits;          /* which may be later: else it is not open */
+	bool waits;          /* which may be later: else it is not open, if somebody is told */
+	bool whole;          /* it has no other segments */
 	bool told;           /* and others of its session alone may meet it, as all others may know of it */
 	bool waw, raw;       /* the session executes it after the writes before it; */
 	bool mixed;          /* also if one of the two is an atomic; */
@@ -40,8 +41,10 @@ struct race_access {
 /* What becomes of an access that is open. */
 struct race_opened {
 	void *open;       /* stands for it; NULL: it is not open */
-	uint64_t hold_ns; /* its answer is to be held back for so long, or its execution if it waits */
+	uint64_t hold_ns; /* its answer is to be held back for so long, or its execution if it tells and waits */
 	bool apart;       /* the bytes of the write come by store() */
+	uint64_t stay_ns; /* for so long at least those are held back, from now on, that are so already */
+	uint64_t late_ns; /* its execution, before that, if it waits and tells nobody; 0: it is not late */
 };
 
 struct race_ops {
@@ -55,6 +58,8 @@ struct race_ops {
 	/* The post that watch_ops.post() has returned `watch` for (NULL: none) waits to leave, at this time by the device's clock,
 	 * for the peer of this session. It is to stay here so much longer. */
 	uint64_t (*leaves)(const void *session, void *watch, uint64_t now_ns);
+	/* And when it has ended, that is to be told to the program so much later. */
+	uint64_t (*completes)(const void *session, uint64_t now_ns);
 	/* A queue pair's post changes bytes that a READ before it reads, or an atomic returns, which has not completed, and has no
 	 * fence: this device executes them in their order, others need not (IBA 10.8). May come again. */
 	void (*unfenced)(void *first, void *later);

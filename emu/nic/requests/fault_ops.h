@@ -17,6 +17,8 @@ void fault_set_timer(struct session *session, uint64_t at_ns);
 __attribute__((cold, noinline)) void fault_ended(struct op *op);
 /* The op has ended: is it to be reported later? Then it is kept, and op_report() called in time. */
 bool fault_late(struct op *op);
+/* Those that are kept are not reported before then. */
+void fault_late_stay(struct nic *nic, uint64_t until_ns);
 /* A timer is due: reports the ops that are late enough, and asks for the next timer. False: no op was. */
 bool fault_tick(struct nic *nic);
 /* The endpoint closes: reports all of its ops that were kept. */

@@ -12,6 +12,12 @@
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/transport_calls.h"
 
+/* Else their times are not set. */
+static bool numbers_posts(const struct session *session)
+{
+	return session->fault != &fault_watching || session->ep->nic->config.races;
+}
+
 /* Ops keep their order, as on a line: a slow one holds those behind it, unless a rule lets them pass. */
 static __attribute__((noinline)) void number_post(struct session *session, struct op *op)
 {
@@ -52,8 +58,12 @@ static void stay(struct session *session, struct op *op)
 	/* fi_cq(3) names no level for a write that asks for none: its program may rely on any. */
 	if ((op->kind == OP_WRITE || op->kind == OP_ATOMIC) && !(op->flags & POST_SENT) && !op->ep->pairing)
 		op->flags |= POST_DELIVERED;
-	if (!op->depart_ns && !(op->flags & POST_LOCAL))
+	if (op->flags & POST_LOCAL)
+		return;
+	if (!op->depart_ns)
 		op->depart_ns = now_ns + nic->config.races->leaves(session, watch, now_ns);
+	if (!op->late_ns && op->kind != OP_SEND && !(op->flags & POST_SENT))
+		op->late_ns = nic->config.races->completes(session, now_ns);
 }
 
 void fault_post(struct session *session, struct op *op)
@@ -79,7 +89,7 @@ void fault_set_timer(struct session *session, uint64_t at_ns)
 
 bool fault_waits(struct session *session, const struct op *op)
 {
-	if ((session->fault == &fault_watching && !session->ep->nic->config.races) || op->depart_ns <= nic_now(session->ep->nic))
+	if (!numbers_posts(session) || op->depart_ns <= nic_now(session->ep->nic))
 		return false;
 	fault_set_timer(session, op->depart_ns);
 	return true;
@@ -115,26 +125,45 @@ void fault_ended(struct op *op)
 	if (op->ep->nic->trace)
 		trace_ended(op);
 	/* They have one session; a group is as late as its latest. */
-	if (op->session->fault != &fault_watching && op->late_ns > leader->late_ns)
+	if (numbers_posts(op->session) && op->late_ns > leader->late_ns)
 		leader->late_ns = op->late_ns;
+}
+
+static void late_insert(struct nic *nic, struct op *op)
+{
+	struct op **at = &nic->late;
+
+	while (*at && (*at)->depart_ns <= op->depart_ns)
+		at = &(*at)->next;
+	op->next = *at;
+	*at = op;
+}
+
+void fault_late_stay(struct nic *nic, uint64_t until_ns)
+{
+	struct op *op = nic->late, *next;
+
+	nic_role(nic);
+	nic->late = NULL;
+	for (; op; op = next) {
+		next = op->next;
+		if (op->depart_ns < until_ns)
+			op->depart_ns = until_ns;
+		late_insert(nic, op);
+	}
 }
 
 static bool is_late(struct op *op)
 {
 	struct nic *nic = op->ep->nic;
-	struct op **at = &nic->late;
 
-	if (op->session->fault == &fault_watching || !op->late_ns || op->ep->closing ||
-	    (op->ep->pairing && op->ep->pairing->silent))
+	if (!numbers_posts(op->session) || !op->late_ns || op->ep->closing || (op->ep->pairing && op->ep->pairing->silent))
 		return false;
 	if (op->ep->pairing)
 		op->first_seq = 0; /* it is resolved: another session's request may have that number */
 	op->depart_ns = nic_now(nic) + op->late_ns;
 	op->late_ns = 0;
-	while (*at && (*at)->depart_ns <= op->depart_ns)
-		at = &(*at)->next;
-	op->next = *at;
-	*at = op;
+	late_insert(nic, op);
 	op->session->late++;
 	nic_arm_timer(nic, op->depart_ns);
 	return true;

@@ -83,6 +83,8 @@ bool fault_begin(struct conn *conn, const struct wire_head *head, enum op_kind k
 		return false;
 	}
 	note_for_report(conn, head, kind);
+	if (conn->session->rsp.held)
+		held_before(conn->session, head);
 	if (conn->session->rsp.opens)
 		open_access_before(conn->session, head);
 	if (peer == &fault_watching) {
@@ -90,8 +92,6 @@ bool fault_begin(struct conn *conn, const struct wire_head *head, enum op_kind k
 		return true;
 	}
 	fault_note_request(conn, head, kind);
-	if (conn->session->rsp.held)
-		held_before(conn->session, head);
 	if (!conn->in.counts)
 		return true;
 	rule = fault_next(peer, PLAN_CUT, &conn->in.faulted);

@@ -9,6 +9,7 @@
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/faults/fault_plan.h"
 #include "emu/nic/regions/mr.h"
+#include "emu/nic/regions/mr_binding.h"
 #include "emu/nic/requests/open_access.h"
 #include "emu/nic/requests/fault_ops.h"
 #include "emu/nic/transport/conn.h"
@@ -23,6 +24,7 @@ struct held {
 	struct session *session;
 	uint64_t mr_id;
 	uint64_t at_ns;
+	uint64_t seq; /* of an access that is open (open_access.h); else 0 */
 	struct place to;
 	uint32_t length;
 	bool atomic; /* stored by an atomic: seen before the next one is executed, whose ever it is */
@@ -33,11 +35,14 @@ static void held_show(struct held **at)
 {
 	struct held *held = *at;
 	struct nic *nic = held->session->ep->nic;
+	bool put;
 
 	*at = held->next;
 	held->session->rsp.held--;
 	nic->held_bytes -= held->length;
-	if (!place_put(&held->to, held->bytes, held->length) && log_limit_ok(nic, LOG_LIMIT_CONNECTION))
+	put = held->seq ? open_access_show(held->session, held->seq, &held->to, held->bytes, held->length)
+			: place_put(&held->to, held->bytes, held->length);
+	if (!put && log_limit_ok(nic, LOG_LIMIT_CONNECTION))
 		nic_log(nic, NIC_LOG_WARN, "a remote write that was held back has lost its memory, and %u B are dropped",
 			held->length);
 	free(held);
@@ -97,6 +102,30 @@ void held_tick(struct nic *nic)
 		nic_arm_timer(nic, nic->held->at_ns);
 }
 
+static void held_insert(struct nic *nic, struct held *held)
+{
+	struct held **at = &nic->held;
+
+	while (*at && (*at)->at_ns <= held->at_ns)
+		at = &(*at)->next;
+	held->next = *at;
+	*at = held;
+}
+
+void held_stay(struct nic *nic, uint64_t until_ns)
+{
+	struct held *held = nic->held, *next;
+
+	nic_role(nic);
+	nic->held = NULL;
+	for (; held; held = next) {
+		next = held->next;
+		if (held->seq && held->at_ns < until_ns)
+			held->at_ns = until_ns;
+		held_insert(nic, held);
+	}
+}
+
 void held_before(struct session *session, const struct wire_head *head)
 {
 	uint32_t free_of = WIRE_NO_SAW;
@@ -115,12 +144,13 @@ void held_before(struct session *session, const struct wire_head *head)
 }
 
 /* Does anything but a look at its bytes tell that it is done? */
-static bool tells_more(const struct conn *conn, const struct wire_head *head, const struct mr *mr)
+static bool tells_more(const struct conn *conn, const struct wire_head *head, const struct mr *mr, uint32_t flags)
 {
 	const struct ep_attr *attr = &conn->session->ep->attr;
 
-	return head->flags & (WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_TAGGED | WIRE_F_DELIVERED) || mr->bindings || mr->pin ||
-	       attr->caps & EP_REGION_EVENTS || (head->op != WIRE_READ && attr->cntr[EP_CNTR_REMOTE_WRITE]);
+	return head->flags & (WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_TAGGED | flags) || binding_to_counter(mr) || mr->pin ||
+	       attr->caps & EP_REGION_EVENTS ||
+	       (head->op != WIRE_READ && attr->caps & EP_RMA_EVENT && attr->cntr[EP_CNTR_REMOTE_WRITE]);
 }
 
 /* The first segment decides for all. */
@@ -129,7 +159,7 @@ static void note_hold(struct conn *conn, const struct wire_head *head, const str
 	struct session *session = conn->session;
 	const struct fault_rule *rule = NULL;
 
-	if (session->holds && conn->in.counts && !tells_more(conn, head, mr))
+	if (session->holds && conn->in.counts && !tells_more(conn, head, mr, WIRE_F_DELIVERED))
 		rule = fault_next(session->fault, PLAN_HOLD, &conn->in.faulted);
 	session->rsp.hold = (struct hold){ 0 };
 	if (rule)
@@ -151,6 +181,15 @@ bool held_apart(struct conn *conn, uint32_t payload)
 	conn->in.own = bytes;
 	conn->in.sink = SINK_OWN;
 	place_set(&conn->in.place, &(struct iovec){ bytes, payload }, 1);
+	return true;
+}
+
+bool held_late(struct conn *conn, const struct wire_head *head, const struct mr *mr, uint64_t at_ns)
+{
+	nic_role(conn->nic);
+	if (conn->nic->held_bytes + wire_get32(head->payload) > LIMIT_HELD || tells_more(conn, head, mr, 0))
+		return false;
+	conn->session->rsp.hold.late_at_ns = at_ns;
 	return true;
 }
 
@@ -183,21 +222,22 @@ static uint64_t hold_wait(struct hold *hold)
 }
 
 static bool held_add(struct session *session, const struct place *to, const uint8_t *bytes, uint32_t length, uint64_t at_ns,
-		     const struct access *of)
+		     const struct access *of, bool is_open)
 {
 	struct nic *nic = session->ep->nic;
-	struct held *held = malloc(sizeof(*held) + length), **at = &nic->held;
+	struct held *held = malloc(sizeof(*held) + length);
 
 	if (!held)
 		return false;
-	*held = (struct held){
-		.session = session, .mr_id = of->mr_id, .at_ns = at_ns, .to = *to, .length = length, .atomic = of->op == OP_ATOMIC
-	};
+	*held = (struct held){ .session = session,
+			       .mr_id = of->mr_id,
+			       .at_ns = at_ns,
+			       .seq = is_open ? of->seq : 0,
+			       .to = *to,
+			       .length = length,
+			       .atomic = of->op == OP_ATOMIC };
 	memcpy(held->bytes, bytes, length);
-	while (*at && (*at)->at_ns <= at_ns)
-		at = &(*at)->next;
-	held->next = *at;
-	*at = held;
+	held_insert(nic, held);
 	session->rsp.held++;
 	nic->held_bytes += length;
 	nic_arm_timer(nic, nic->held->at_ns);
@@ -230,7 +270,7 @@ static void hold_bytes(struct conn *conn, const struct access *of, struct place 
 		if (at_ns < hold->from_ns)
 			at_ns = hold->from_ns;
 		piece = piece_length(&to, length - at, draw_next(&hold->draw));
-		if (held_add(session, &to, bytes + at, piece, at_ns, of))
+		if (held_add(session, &to, bytes + at, piece, at_ns, of, false))
 			place_advance(&to, piece);
 		else if (!place_put(&to, bytes + at, piece))
 			conn->in.fault = true;
@@ -241,9 +281,15 @@ static void hold_bytes(struct conn *conn, const struct access *of, struct place 
 
 void held_end(struct conn *conn, const uint8_t *bytes, uint32_t length)
 {
+	struct session *session = conn->session;
+	const struct hold *hold = &session->rsp.hold;
+	const struct access *ask = &session->rsp.write.ask;
+
 	nic_role(conn->nic);
-	if (conn->session->rsp.hold.draw)
-		hold_bytes(conn, &conn->session->rsp.write.ask, conn->in.place, bytes, length);
+	if (hold->draw)
+		hold_bytes(conn, ask, conn->in.place, bytes, length);
+	else if (hold->late_at_ns && held_add(session, &conn->in.place, bytes, length, hold->late_at_ns, ask, true))
+		open_access_late(session, ask->seq);
 	else
 		open_access_store(conn, bytes, length);
 }
@@ -281,7 +327,7 @@ struct held_read *held_read(struct conn *conn, const struct wire_head *head, con
 	struct held_read *looks;
 
 	nic_role(conn->nic);
-	if (conn->in.counts && !tells_more(conn, head, mr))
+	if (conn->in.counts && !tells_more(conn, head, mr, WIRE_F_DELIVERED))
 		rule = fault_next(fault, PLAN_HOLD, &conn->in.faulted);
 	looks = rule ? calloc(1, sizeof(*looks)) : NULL;
 	if (!looks)

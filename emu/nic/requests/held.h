@@ -22,6 +22,8 @@ struct wire_head;
 
 /* A segment of a WRITE that was granted access to the region comes: is it held back? Then its payload goes into the device's own
  * memory. Else what its session has there is seen now, if the write is not to be seen before. */
+/* A write that is open is not to be executed before then, and what comes behind it does not wait for that. False: it must. */
+bool held_late(struct conn *conn, const struct wire_head *head, const struct mr *mr, uint64_t at_ns);
 bool held_take(struct conn *conn, const struct wire_head *head, const struct mr *mr);
 /* Its payload goes into the device's own memory. False: there is none. */
 bool held_apart(struct conn *conn, uint32_t payload);
@@ -48,6 +50,8 @@ void held_before(struct session *session, const struct wire_head *head);
 /* All of the session, or of the region, which ends, is seen now. held_release_all(): transport_calls.h. */
 void held_release(struct session *session);
 void held_release_region(struct nic *nic, const struct mr *mr);
+/* Writes that are open are not seen before then, unless something else has to be behind them. */
+void held_stay(struct nic *nic, uint64_t until_ns);
 /* What is due is seen; asks for the next timer. */
 void held_tick(struct nic *nic);
 

@@ -13,6 +13,8 @@
 #include "emu/nic/ops/races.h"
 #include "emu/nic/regions/mr.h"
 #include "emu/nic/regions/mr_binding.h"
+#include "emu/nic/requests/fault_ops.h"
+#include "emu/nic/requests/held.h"
 #include "emu/nic/transport/conn.h"
 #include "emu/nic/transport/session.h"
 #include "wire/codec.h"
@@ -27,6 +29,7 @@ struct open_access {
 	bool apart;        /* its bytes come by open_access_store() */
 	bool answered;     /* its initiator knows no more by that than that its source is free */
 	bool executed;     /* told; a READ may be asked again */
+	bool late;         /* its bytes are held (held.h) */
 	bool atomic;
 	bool message; /* of which the program knows */
 	void *open;
@@ -52,6 +55,8 @@ static void let_go(struct open_access **at)
 	struct session *session = first->session;
 	struct nic *nic = session->ep->nic;
 
+	if (first->late)
+		held_release(session);
 	*at = first->next;
 	nic->config.races->closed(first->open);
 	session->rsp.opens--;
@@ -99,6 +104,8 @@ void open_access_go_on(struct session *session, uint64_t seq)
 	bool alone = own && own->passes, stays = own && own->apart;
 
 	nic_role(session->ep->nic);
+	if (own && !own->waits) /* it was late */
+		return;
 	while (*at) {
 		if ((*at)->session == session && (*at == own ? !stays : !alone))
 			let_go(at);
@@ -160,6 +167,23 @@ static bool access_tells(const struct conn *conn, const struct mr *mr)
 	       head->flags & (WIRE_F_CQ_DATA | WIRE_F_COMMIT | WIRE_F_TAGGED);
 }
 
+/* Those that wait themselves have their own time. */
+static void opens_stay(struct nic *nic, uint64_t until_ns)
+{
+	struct open_access *open = nic->opens, *next, **at;
+
+	nic->opens = NULL;
+	for (; open; open = next) {
+		next = open->next;
+		if (!open->waits && !open->message && open->until_ns < until_ns)
+			open->until_ns = until_ns;
+		for (at = &nic->opens; *at && (*at)->until_ns <= open->until_ns;)
+			at = &(*at)->next;
+		open->next = *at;
+		*at = open;
+	}
+}
+
 /* When it is over; 0: it is not open. */
 static uint64_t open_access_add(struct session *session, const struct open_access *what)
 {
@@ -201,11 +225,13 @@ static bool open_is_atomic(const struct open_access *open)
 	return open->atomic;
 }
 
+/* When it is to be executed, if it waits; 0: now. */
 static uint64_t access_open(struct session *session, struct race_access *access, struct open_access *what, bool *apart)
 {
 	uint32_t needs_no = session->peer_needs_no;
 	struct nic *nic = session->ep->nic;
 	struct race_opened opened;
+	uint64_t until_ns;
 	char name[64];
 
 	access->session = session;
@@ -219,13 +245,21 @@ static uint64_t access_open(struct session *session, struct race_access *access,
 	access->now_ns = nic_now(nic);
 	opened = nic->config.races->arrived(access);
 	*apart = what->apart = opened.apart;
+	if (opened.stay_ns) {
+		opens_stay(nic, access->now_ns + opened.stay_ns);
+		held_stay(nic, access->now_ns + opened.stay_ns / 4 * 3);
+		fault_late_stay(nic, access->now_ns + opened.stay_ns);
+	}
 	if (!opened.open)
 		return 0;
 	what->session = session;
-	what->until_ns = access->now_ns + opened.hold_ns;
-	what->waits &= opened.hold_ns > 0;
+	what->until_ns = access->now_ns + opened.late_ns + opened.hold_ns;
+	what->waits = opened.hold_ns && access->waits && access->tells;
 	what->open = opened.open;
-	return open_access_add(session, what);
+	until_ns = open_access_add(session, what);
+	if (what->waits)
+		return until_ns;
+	return until_ns && opened.late_ns ? access->now_ns + opened.late_ns : 0;
 }
 
 struct open_way open_access_begin(struct conn *conn, const struct access *ask, const struct mr *mr, const struct mr_place *place,
@@ -243,6 +277,7 @@ struct open_way open_access_begin(struct conn *conn, const struct access *ask, c
 		.returns = effect->returns,
 		.tells = access_tells(conn, mr),
 		.waits = effect->waits,
+		.whole = ask->op != OP_WRITE || (conn->in.head.flags & WIRE_F_FIRST && conn->in.head.flags & WIRE_F_LAST),
 		.pinned = mr->pin,
 		.element = effect->element,
 		.run = place->run,
@@ -256,9 +291,9 @@ struct open_way open_access_begin(struct conn *conn, const struct access *ask, c
 	/* Others may learn of it by atomics of theirs, as of a lock that is let go. */
 	if (effect->changes && effect->element && !(session->peer_needs_no & WIRE_NO_ATOMIC))
 		let_go_those(session, keeps ? open_is_any : open_is_atomic);
-	what.waits = access.tells && access.waits;
 	conn->in.waits_ns = access_open(session, &access, &what, &way.apart);
-	way.waits = what.waits && conn->in.waits_ns;
+	way.waits = conn->in.waits_ns;
+	way.late = way.waits && !what.waits;
 	if (access.tells && effect->changes && keeps && !way.waits)
 		open_access_let_go(session);
 	return way;
@@ -284,20 +319,53 @@ void open_access_message(struct session *session, uint64_t seq, const struct rx 
 	(void)access_open(session, &access, &what, &apart);
 }
 
+static bool store(const struct nic *nic, const struct open_access *open, const struct place *to, const uint8_t *bytes,
+		  uint32_t length)
+{
+	struct iovec runs[LIMIT_IOV];
+	int count = place_runs(to, length, runs, LIMIT_IOV);
+	bool stored = true;
+
+	for (int i = 0; i < count; bytes += runs[i++].iov_len)
+		if (!(open && nic->config.races->store(open->open, runs[i].iov_base, bytes, runs[i].iov_len)) &&
+		    !guard_copy(runs[i].iov_base, bytes, runs[i].iov_len))
+			stored = false;
+	return stored;
+}
+
 void open_access_store(struct conn *conn, const uint8_t *bytes, uint32_t length)
 {
-	const struct race_ops *races = conn->nic->config.races;
 	struct open_access **at = find_open(conn->session, wire_get64(conn->in.head.seq));
-	struct iovec runs[LIMIT_IOV];
-	int count = place_runs(&conn->in.place, length, runs, LIMIT_IOV);
 
 	nic_role(conn->nic);
-	for (int i = 0; i < count; bytes += runs[i++].iov_len)
-		if (!(*at && races->store((*at)->open, runs[i].iov_base, bytes, runs[i].iov_len)) &&
-		    !guard_copy(runs[i].iov_base, bytes, runs[i].iov_len))
-			conn->in.fault = true;
+	if (!store(conn->nic, *at, &conn->in.place, bytes, length))
+		conn->in.fault = true;
 	if (*at && (*at)->waits)
 		let_go(at);
+}
+
+void open_access_late(struct session *session, uint64_t seq)
+{
+	struct open_access *open = *find_open(session, seq);
+
+	nic_role(session->ep->nic);
+	if (open)
+		open->late = true;
+}
+
+bool open_access_show(struct session *session, uint64_t seq, struct place *to, const uint8_t *bytes, uint32_t length)
+{
+	const struct nic *nic = session->ep->nic;
+	struct open_access *open = *find_open(session, seq);
+	bool stored = store(nic, open, to, bytes, length);
+
+	nic_role(nic);
+	if (open) {
+		open->late = false;
+		open->executed = true;
+		nic->config.races->executed(open->open);
+	}
+	return stored;
 }
 
 void open_access_executed(struct session *session)
@@ -306,7 +374,7 @@ void open_access_executed(struct session *session)
 	const struct nic *nic = session->ep->nic;
 
 	nic_role(nic);
-	if (!open || open->executed) /* after a cut it comes again */
+	if (!open || open->executed || open->late) /* after a cut it comes again */
 		return;
 	open->executed = true;
 	nic->config.races->executed(open->open);

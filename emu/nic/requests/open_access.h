@@ -17,6 +17,7 @@ struct conn;
 struct mr;
 struct mr_place;
 struct nic;
+struct place;
 struct session;
 struct wire_head;
 
@@ -30,7 +31,8 @@ struct access_effect {
 
 struct open_way {
 	bool apart; /* the bytes of the write go to their place by open_access_store() alone */
-	bool waits; /* it is to be executed at conn->in.waits_ns */
+	bool waits; /* it is to be executed at conn->in.waits_ns, */
+	bool late;  /* and others that it is not in order with need not wait for that */
 };
 
 /* A request was granted access to the place, and is about to be executed. */
@@ -38,6 +40,10 @@ __attribute__((cold, noinline)) struct open_way open_access_begin(struct conn *c
 								  const struct mr_place *place, const struct access_effect *effect);
 /* conn->in.place is where they go; conn->in.fault: that memory is not there. */
 void open_access_store(struct conn *conn, const uint8_t *bytes, uint32_t length);
+/* The bytes of the write of this number are held, and it is executed by open_access_show(). */
+void open_access_late(struct session *session, uint64_t seq);
+/* A write of this number whose bytes were late, or are wanted now. False: that memory is not there. */
+bool open_access_show(struct session *session, uint64_t seq, struct place *to, const uint8_t *bytes, uint32_t length);
 /* The last request of the session has been executed. */
 void open_access_executed(struct session *session);
 /* A request comes: does it tell of those before it? Then they are let go. */

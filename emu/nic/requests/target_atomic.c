@@ -44,6 +44,55 @@ static uint32_t right_for(const struct session *session, struct atomic_what what
 	return MR_REMOTE_READ | (changes(what) ? MR_REMOTE_WRITE : 0);
 }
 
+/* The flaw of the request, apart from its region. */
+static enum refusal_cause flaw(const struct session *session, struct atomic_what what, uint64_t addr, uint64_t length)
+{
+	uint32_t cap = changes(what) ? EP_REMOTE_ATOMIC_WRITE : EP_REMOTE_ATOMIC_READ;
+	size_t size = atomic_size(what.type);
+
+	if (!(cm_caps(session) & cap))
+		return responder_lacks(session, cap);
+	if (unlikely(session->ep->attr.xrc) && !xrc_named(session->ep))
+		return REFUSAL_NO_SRX;
+	if (!size || length % size || !atomic_valid(what))
+		return REFUSAL_ATOMIC;
+	/* V109 */
+	return session->ep->attr.rules & EP_RULE_ALIGNED && addr % size ? REFUSAL_MISALIGNED : REFUSAL_NONE;
+}
+
+static struct access ask_of(const struct session *session, const struct wire_atomic_fields *fields, const struct wire_head *head)
+{
+	struct atomic_what what = { fields->kind, fields->op, fields->type };
+
+	return (struct access){ .op = OP_ATOMIC,
+				.to = fields->to,
+				.length = fields->length,
+				.right = right_for(session, what),
+				.commit = head->flags & WIRE_F_COMMIT,
+				.seq = wire_get64(head->seq) };
+}
+
+/* Others are compared with it (races.h), if it will not be refused. */
+static __attribute__((noinline, cold)) const char *atomic_meets(struct conn *conn, const struct atomic_request *request,
+								uint32_t payload)
+{
+	const struct wire_atomic_fields *fields = &request->fields;
+	struct atomic_what what = { fields->kind, fields->op, fields->type };
+	struct access ask = ask_of(conn->session, fields, &conn->in.head);
+	struct access_effect effect = { .changes = changes(what),
+					.returns = what.kind != ATOMIC_PLAIN,
+					.waits = payload > 0,
+					.element = (uint32_t)atomic_size(what.type) };
+	struct refusal why = { .op = OP_ATOMIC };
+	struct mr_place place;
+	const struct mr *mr;
+
+	if (flaw(conn->session, what, fields->to.addr, fields->length) != REFUSAL_NONE)
+		return NULL;
+	mr = access_check(conn->session, &ask, &place, &why);
+	return mr && open_access_begin(conn, &ask, mr, &place, &effect).waits ? conn_waits : NULL;
+}
+
 const char *target_atomic_take(struct conn *conn, const struct wire_head *head)
 {
 	uint32_t payload = wire_get32(head->payload);
@@ -64,23 +113,7 @@ const char *target_atomic_take(struct conn *conn, const struct wire_head *head)
 	place_set(&conn->in.place, &run, 1);
 	conn->in.sink = SINK_OWN;
 	conn->in.own = request;
-	return NULL;
-}
-
-/* The flaw of the request, apart from its region. */
-static enum refusal_cause flaw(const struct session *session, struct atomic_what what, uint64_t addr, uint64_t length)
-{
-	uint32_t cap = changes(what) ? EP_REMOTE_ATOMIC_WRITE : EP_REMOTE_ATOMIC_READ;
-	size_t size = atomic_size(what.type);
-
-	if (!(cm_caps(session) & cap))
-		return responder_lacks(session, cap);
-	if (unlikely(session->ep->attr.xrc) && !xrc_named(session->ep))
-		return REFUSAL_NO_SRX;
-	if (!size || length % size || !atomic_valid(what))
-		return REFUSAL_ATOMIC;
-	/* V109 */
-	return session->ep->attr.rules & EP_RULE_ALIGNED && addr % size ? REFUSAL_MISALIGNED : REFUSAL_NONE;
+	return unlikely(conn->session->fault) && conn->nic->config.races ? atomic_meets(conn, request, payload) : NULL;
 }
 
 /* The arguments of atomic_run(), but for the memory. */
@@ -166,11 +199,6 @@ static const char *execute(struct conn *conn, const struct atomic_request *reque
 		return NULL;
 	ask->mr_id = mr->id;
 	done->counted = mr->bindings;
-	if (unlikely(session->fault) && conn->nic->config.races)
-		(void)open_access_begin(conn, ask, mr, &place,
-					&(struct access_effect){ .changes = changes(what),
-								 .returns = elements.result,
-								 .element = (uint32_t)atomic_size(what.type) });
 	end = run_anywhere(conn, mr, &place, ask, &elements);
 	if (end == ATOMIC_FAULT) {
 		access_release(session, ask->to.key, ask->mr_id, ask->seq);
@@ -199,12 +227,7 @@ static const char *answer(struct conn *conn, const struct atomic_request *reques
 	struct refusal why = { .op = OP_ATOMIC, .key = fields->to.key, .addr = fields->to.addr, .length = fields->length };
 	bool fetched = what.kind != ATOMIC_PLAIN;
 	struct committed done = {
-		.ask = { .op = OP_ATOMIC,
-			 .to = fields->to,
-			 .length = fields->length,
-			 .right = right_for(session, what),
-			 .commit = head->flags & WIRE_F_COMMIT,
-			 .seq = wire_get64(head->seq) },
+		.ask = ask_of(session, fields, head),
 		.done = { .atomic = true,
 			  .fetched = fetched,
 			  .has_cq_data = head->flags & WIRE_F_CQ_DATA,

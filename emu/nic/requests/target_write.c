@@ -249,8 +249,10 @@ static const char *write_meets(struct conn *conn, const struct mr *granted)
 	struct open_way way = open_access_begin(conn, ask, mr, &conn->in.place.to,
 						&(struct access_effect){ .changes = true, .waits = payload > 0 });
 
-	if (way.apart)
-		(void)held_apart(conn, payload);
+	if (way.apart && !held_apart(conn, payload))
+		way.late = false;
+	if (way.late && way.apart && held_late(conn, &conn->in.head, mr, conn->in.waits_ns))
+		return NULL;
 	return way.waits ? conn_waits : NULL;
 }
 

@@ -122,7 +122,8 @@ struct write_state {
 
 /* How the WRITE under way is held back (held.c). */
 struct hold {
-	uint64_t draw; /* 0: it is not */
+	uint64_t late_at_ns; /* of a write that is open (races.h); 0: it is not late */
+	uint64_t draw;       /* 0: it is not */
 	uint64_t wait_ns, jitter_ns;
 	uint64_t from_ns; /* not seen before */
 };

@@ -122,6 +122,10 @@ void check_races_forked(void);
 /* For nic_config; NULL: they are not looked for. */
 const struct race_ops *check_races(void);
 
+/* The call that is about to return has told the program of something, and may do so a little later. Any thread, without the driver
+ * role. */
+void check_told(void);
+
 /* What the checks take of the program's time, which then waits less. Any thread. Returns 0, which the other ignores, if races are
  * not looked for. */
 uint64_t check_cost_begin(void);
@@ -132,6 +136,7 @@ void check_cost_end(uint64_t begun_ns);
 struct check_owned {
 	struct page_watch *_Atomic watch; /* NULL: it is not watched */
 	const struct check_post *post;    /* whose it is; NULL: an access of a peer's */
+	bool by_bytes;                    /* no page is watched for it */
 };
 
 /* Stores alone are wrong, or loads, too. `owned` stays where it is until check_owned_end(), which may be called again. */
@@ -160,8 +165,19 @@ void check_tell_region(const struct check_open *object, const struct interval *s
 void check_remote_add(struct interval *spans, size_t count);
 /* `since`: check_open.forks of the object whose spans they are. */
 void check_remote_remove(struct interval *spans, size_t count, unsigned int since);
+/* Memory to which peers may write, up to `longest` bytes of a region: how many. */
+size_t check_remote_some(struct iovec *iov, size_t most, size_t longest);
 /* May a peer write to these bytes? */
 bool check_is_remote(const struct iovec *iov, size_t count);
+
+/* --- Memory of checked mode, zeroed, on pages that are never watched. Any thread. --- */
+
+enum { CHECK_ALLOC_MOST = 4000 };
+
+/* Up to CHECK_ALLOC_MOST bytes; NULL: there is no memory. */
+void *check_alloc(size_t size);
+/* NULL is allowed. */
+void check_free(void *bytes);
 
 /* --- The operations under way, as far as they are checked. Any thread. --- */
 
@@ -259,6 +275,7 @@ void check_posts_settle(void);
 
 /* --- In a fork's child. --- */
 
+void check_alloc_forked(void);
 void check_posts_forked(void);
 void check_open_forked(void);
 

@@ -14,7 +14,7 @@
 
 enum { BUDGET_SESSIONS = 64 };
 
-#define BUDGET_FIRST_NS 100000000 /* which a program may lose at once */
+#define BUDGET_FIRST_NS 250000000 /* which a program may lose at once */
 #define BUDGET_MOST_NS 2000000000
 #define BUDGET_DEBT_NS 100000000 /* of what the checks have taken, not more is paid back */
 

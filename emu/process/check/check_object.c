@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "emu/net/os/fork.h"
@@ -24,6 +23,7 @@ static atomic_bool on;
 
 static void check_forked(void)
 {
+	check_alloc_forked();
 	check_posts_forked();
 	check_races_forked();
 	check_open_forked();
@@ -51,6 +51,12 @@ void check_settle(void)
 {
 	if (atomic_load(&on))
 		check_posts_settle();
+}
+
+void check_settle_told(void)
+{
+	check_settle();
+	check_told();
 }
 
 /* --- posts --- */
@@ -128,7 +134,7 @@ const struct watch_ops *check_watch_posts(void)
 
 struct check_record *check_opened(const struct check_what *what)
 {
-	struct check_record *record = atomic_load(&on) ? calloc(1, sizeof(*record)) : NULL;
+	struct check_record *record = atomic_load(&on) ? check_alloc(sizeof(*record)) : NULL;
 
 	if (!record)
 		return NULL;
@@ -150,7 +156,7 @@ void check_closed(struct check_record *record)
 		check_remote_remove(&record->span, 1, record->open.forks);
 	}
 	check_open_remove(&record->open);
-	free(record);
+	check_free(record);
 }
 
 void check_overran(const struct check_record *queue, size_t size)

@@ -37,6 +37,8 @@ void check_closed(struct check_record *record);
 void check_overran(const struct check_record *queue, size_t size);
 /* The program may know from here on what has ended. */
 void check_settle(void);
+/* That, where the caller has handed it completions. It may take its time. */
+void check_settle_told(void);
 /* The process exits, and the NIC still runs. */
 void check_exits(void);
 

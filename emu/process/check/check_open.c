@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* check_open.c - the objects that are open, and the memory to which peers may write. */
 #include "emu/process/check/check.h"
+#include "emu/process/check/check_race.h"
 
 #include <inttypes.h>
 
@@ -77,6 +78,7 @@ void check_remote_add(struct interval *spans, size_t count)
 	for (size_t i = 0; i < count; i++)
 		interval_tree_add(&remote, &spans[i]);
 	check_unlock(&lock);
+	touch_arm();
 }
 
 void check_remote_remove(struct interval *spans, size_t count, unsigned int since)
@@ -87,6 +89,33 @@ void check_remote_remove(struct interval *spans, size_t count, unsigned int sinc
 	for (size_t i = 0; i < count; i++)
 		interval_tree_remove(&remote, &spans[i]);
 	check_unlock(&lock);
+}
+
+struct spans_of {
+	struct iovec *iov;
+	size_t count, most, longest;
+};
+
+static int take_span(struct interval *span, void *arg)
+{
+	struct spans_of *spans = arg;
+	uint64_t length = span->last - span->first + 1;
+
+	spans->iov[spans->count++] = (struct iovec){ (void *)(uintptr_t)span->first,
+						     length < spans->longest ? (size_t)length : spans->longest };
+	return spans->count == spans->most;
+}
+
+size_t check_remote_some(struct iovec *iov, size_t most, size_t longest)
+{
+	struct spans_of spans = { .iov = iov, .most = most, .longest = longest };
+
+	if (check_inside)
+		return 0;
+	check_lock(&lock);
+	interval_tree_find(&remote, 0, UINT64_MAX, take_span, &spans);
+	check_unlock(&lock);
+	return spans.count;
 }
 
 static int any(struct interval *span, void *arg)

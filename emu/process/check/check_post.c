@@ -12,7 +12,6 @@
 
 #include <inttypes.h>
 #include <stddef.h>
-#include <stdlib.h>
 
 static struct mutex lock = MUTEX_INITIALIZER; /* guards the lists and trees below */
 static struct mutex settling = MUTEX_INITIALIZER;
@@ -40,10 +39,12 @@ bool check_buffers_overlap(const struct iovec *a, size_t a_count, const struct i
 	return false;
 }
 
+_Static_assert(sizeof(struct check_post) <= CHECK_ALLOC_MOST, "");
+
 struct check_post *check_post_new(const void *owner, const char *call, bool receive)
 {
 	uint64_t cost_ns = check_cost_begin();
-	struct check_post *post = check_inside ? NULL : calloc(1, sizeof(*post));
+	struct check_post *post = check_inside ? NULL : check_alloc(sizeof(*post));
 
 	if (!post)
 		return NULL;
@@ -415,7 +416,7 @@ static void leave(struct check_post *post)
 			interval_tree_remove(&contexts, &post->context.range);
 		check_unlock(&lock);
 	}
-	free(post);
+	check_free(post);
 }
 
 void check_post_drop(void *post)

@@ -181,6 +181,37 @@ bool byte_watch_end(uint16_t watch)
 	return any;
 }
 
+static void access_of(const struct slot *slot, uint16_t watch, struct byte_access *access)
+{
+	*access = (struct byte_access){ .watch = watch, .at = atomic_load(&slot->at), .is_sure = slot->stores_alone };
+	access->is_store = slot->stores_alone || breakpoint_bytes(access->at, slot->length) != slot->before;
+}
+
+static struct slot *watched_slot(uintptr_t at)
+{
+	for (int i = 0; i < BREAKPOINTS; i++)
+		if (atomic_load(&slots[i].watch) && at - atomic_load(&slots[i].at) < slots[i].length)
+			return &slots[i];
+	return NULL;
+}
+
+bool byte_watch_on(uintptr_t at)
+{
+	return watched_slot(at);
+}
+
+bool byte_watch_has(uintptr_t at, struct byte_access *access)
+{
+	const struct slot *slot = watched_slot(at);
+	uint16_t watch = slot ? atomic_load(&slot->watch) : 0;
+
+	if (!watch)
+		return false;
+	access_of(slot, watch, access);
+	access->is_store = breakpoint_bytes(access->at, slot->length) != slot->before;
+	return access->is_store || !slot->stores_alone;
+}
+
 bool byte_watch_find(const siginfo_t *info, struct byte_access *access)
 {
 	if (info->si_code != TRAP_OF_EVENT)
@@ -191,8 +222,7 @@ bool byte_watch_find(const siginfo_t *info, struct byte_access *access)
 
 		if (!watch || (uintptr_t)info->si_addr != atomic_load(&slot->at))
 			continue;
-		*access = (struct byte_access){ .watch = watch, .at = atomic_load(&slot->at) };
-		access->is_store = slot->stores_alone || breakpoint_bytes(access->at, slot->length) != slot->before;
+		access_of(slot, watch, access);
 		return true;
 	}
 	return false;

@@ -20,7 +20,8 @@ enum { STEPS = 256 /* of a page */, SA_RESTORED = 0x04000000, PATIENCE = 1000, T
 static atomic_bool on;
 static atomic_uint under_way; /* threads in a step */
 static struct exempt_action before;
-static void (*breakpoint)(const siginfo_t *info, ucontext_t *interrupted); /* constant after the start */
+static void (*breakpoint)(const siginfo_t *info, ucontext_t *interrupted); /* constant after the start, */
+static void (*step_made)(uintptr_t at, ucontext_t *interrupted);           /* as is this */
 
 static void on_step(int sig, siginfo_t *info, void *context);
 
@@ -45,19 +46,33 @@ static bool may_step(void)
 }
 
 /* As page_watch_begin() does it, if nothing has come between. */
-static void protect_again(uintptr_t at) REQUIRES(watched_lock)
+static bool protect_again(struct watched_page *page) REQUIRES(watched_lock)
 {
-	struct watched_page *page = watched_find(at);
-	const struct memory_mapping *mapping = page ? memory_map_find(at) : NULL;
+	uintptr_t at = atomic_load(&page->at);
+	const struct memory_mapping *mapping = memory_map_find(at);
 
 	if (!mapping || !mapping->watchable || atomic_load(&page->state) != WATCHED_LIFTED)
-		return;
+		return false;
 	if (atomic_load(&system_calls_forbid) || atomic_load(&system_calls_ended) || system_calls_handlers_changed() ||
 	    !watched_threads_settled())
-		return;
+		return false;
 	exempt_fence();
-	if (watched_threads_use(at, mapping->start, mapping->end) == WATCHED_UNUSED)
-		watched_protect(at, WATCHED_PAGE, page->now);
+	return watched_threads_use(at, mapping->start, mapping->end) == WATCHED_UNUSED &&
+	       watched_protect(at, WATCHED_PAGE, page->now);
+}
+
+static void step_ends(uintptr_t at) REQUIRES(watched_lock)
+{
+	struct watched_page *page = watched_find(at);
+
+	if (page && protect_again(page))
+		atomic_fetch_sub(&page->lifts, 1);
+}
+
+/* An instruction for strings traps behind each element. */
+static bool is_string_unfinished(const struct watched_thread *thread, const ucontext_t *interrupted)
+{
+	return (uintptr_t)interrupted->uc_mcontext.gregs[REG_RIP] == thread->step_code;
 }
 
 static void leave_step(struct watched_thread *thread, ucontext_t *interrupted)
@@ -71,13 +86,16 @@ static void leave_step(struct watched_thread *thread, ucontext_t *interrupted)
 static void end_step(struct watched_thread *thread, ucontext_t *interrupted)
 {
 	unsigned int count = thread->steps;
+	bool over = !is_string_unfinished(thread, interrupted);
 	exempt_mask mask;
 
 	leave_step(thread, interrupted);
+	for (unsigned int i = 0; i < count; i++)
+		step_made(thread->step[i], interrupted);
 	if (!atomic_load(&on) || !watched_try(&mask))
 		return;
-	for (unsigned int i = 0; i < count; i++)
-		protect_again(thread->step[i]);
+	for (unsigned int i = 0; i < count && over; i++)
+		step_ends(thread->step[i]);
 	watched_let_go(mask);
 }
 
@@ -97,6 +115,8 @@ static void on_step(int sig, siginfo_t *info, void *context)
 		breakpoint(info, interrupted);
 	else if (info->si_code != TRAP_TRACE)
 		as_without_us(sig);
+	else if (thread && thread->steps && is_string_unfinished(thread, interrupted) && may_step())
+		return;
 	else if (thread && thread->steps)
 		end_step(thread, interrupted);
 	else
@@ -108,7 +128,8 @@ bool page_steps_stand(void)
 	return atomic_load(&on) && handler_is_ours();
 }
 
-void page_steps_start(void (*event)(const siginfo_t *info, ucontext_t *interrupted))
+void page_steps_start(void (*event)(const siginfo_t *info, ucontext_t *interrupted),
+		      void (*made)(uintptr_t at, ucontext_t *interrupted))
 {
 	const struct exempt_action action = {
 		.handler = (uintptr_t)on_step,
@@ -118,6 +139,7 @@ void page_steps_start(void (*event)(const siginfo_t *info, ucontext_t *interrupt
 	struct exempt_action now;
 
 	breakpoint = event;
+	step_made = made;
 	if (exempt_call(SYS_rt_sigaction, SIGTRAP, 0, (long)&now, sizeof(now.mask), 0, 0))
 		return;
 	if (now.handler == (uintptr_t)SIG_DFL) {
@@ -135,7 +157,12 @@ static exempt_mask step_mask(exempt_mask of_program)
 	return (~(WATCHED_SIGNALS | EXEMPT_BIT(SIGTRAP)) & ~faults) | (of_program & faults);
 }
 
-bool page_step(struct watched_page *page, ucontext_t *interrupted, unsigned int cost)
+bool page_step_left(const struct watched_page *page)
+{
+	return atomic_load(&page->spent) <= STEPS;
+}
+
+bool page_step(struct watched_page *page, uintptr_t at, ucontext_t *interrupted, unsigned int cost)
 {
 	struct watched_thread *thread = watched_thread_self();
 	greg_t *flags = &interrupted->uc_mcontext.gregs[REG_EFL];
@@ -156,10 +183,11 @@ bool page_step(struct watched_page *page, ucontext_t *interrupted, unsigned int 
 	if (!thread->steps) {
 		atomic_fetch_add(&under_way, 1);
 		thread->step_mask = *mask;
+		thread->step_code = (uintptr_t)interrupted->uc_mcontext.gregs[REG_RIP];
 		*mask = step_mask(*mask);
 		*flags |= TRAP_FLAG;
 	}
-	thread->step[thread->steps++] = atomic_load(&page->at);
+	thread->step[thread->steps++] = at;
 	return true;
 }
 

@@ -17,12 +17,32 @@
 
 struct page_watch;
 
-enum page_watch_kind { PAGE_WATCH_STORES, PAGE_WATCH_ALL };
+enum page_watch_kind {
+	PAGE_WATCH_STORES,
+	PAGE_WATCH_ALL,
+	PAGE_WATCH_BYTES, /* all, by breakpoints: few bytes, and no page is protected */
+	PAGE_WATCH_PAUSES /* a thread that is about to touch them calls paused(), and tries again: others may watch by then */
+};
+
+/* An access of the program's CPU. */
+struct page_access {
+	uintptr_t at;           /* the first byte */
+	bool is_store, is_sure; /* is_sure: else it may be a load of bytes that another has stored */
+	uintptr_t code;         /* the instruction; behind it, where a breakpoint told */
+	uint64_t lifted;        /* page_watch_lifted_so_far() */
+	const struct call_stack *stack;
+};
 
 struct page_watch_ops {
-	/* The program's CPU touched watched bytes, the first of them at `address`; once a watch. In the handler of the thread that
-	 * touched, with signals blocked: takes no lock that interrupted code may hold, allocates nothing, calls nothing of here. */
-	void (*accessed)(void *arg, uintptr_t address, bool is_store, const struct call_stack *stack);
+	/* The program's CPU is about to touch watched bytes, or has done so, where a breakpoint tells. False: that was the only one
+	 * that the watch tells of. In the handler of the thread that touches, with signals blocked: takes no lock that interrupted
+	 * code may hold, allocates nothing, calls nothing of here. */
+	bool (*accessed)(void *arg, const struct page_access *access);
+	/* May be NULL. This thread has made the access of which accessed() said true; `free`: it is about to make it, and the page
+	 * has no protection from here on, so that others to come may not be told. As above. */
+	void (*made)(void *arg, bool free);
+	/* May be NULL. The first access of a watch that pauses is about to be made. As above, but that it may take its time. */
+	void (*paused)(void);
 	/* May be NULL. Is this thread in the device's code? Then its access is none of the program's. As above. */
 	bool (*inside)(void);
 };
@@ -40,6 +60,9 @@ void page_watch_exempt(void);
 struct page_watch *page_watch_begin(const struct iovec *iov, size_t count, enum page_watch_kind kind, void *arg);
 /* No accessed() with its arg runs after this has returned. NULL is allowed. */
 void page_watch_end(struct page_watch *watch);
+/* How often the page of this byte was without protection, but for one instruction: between two equal answers each access was told.
+ * The watch is on it. As page_watch_begin(). */
+uint64_t page_watch_lifted_so_far(uintptr_t at);
 /* The device is about to touch these bytes by calls of its own: their pages are free again, until the watches on them have ended.
  * Nothing is protected until page_watch_lifted(). Not nested. */
 void page_watch_lift(const struct iovec *iov, size_t count);

@@ -112,6 +112,7 @@ static struct watched_page *page_add(uintptr_t at, unsigned char before) REQUIRE
 	page->before = page->now = before;
 	atomic_store(&page->nodes, 0);
 	atomic_store(&page->spent, 0);
+	atomic_store(&page->lifts, 0);
 	atomic_store(&page->state, WATCHED_LIFTED);
 	atomic_store(&page->at, at);
 	atomic_store(&page->next, atomic_load(bucket));
@@ -167,6 +168,8 @@ bool watched_give_back(struct watched_page *page)
 	unsigned char state = WATCHED_PROTECTED;
 	bool did = atomic_compare_exchange_strong(&page->state, &state, WATCHED_LIFTED);
 
+	if (did)
+		atomic_fetch_add(&page->lifts, 1);
 	if (did || state == WATCHED_LIFTED)
 		protect_as_before(page);
 	return did;
@@ -217,6 +220,7 @@ static unsigned int span_take(struct page_span *span, struct watched_page *page)
 
 	if (!atomic_compare_exchange_strong(&page->state, &state, WATCHED_LIFTED))
 		return 0;
+	atomic_fetch_add(&page->lifts, 1);
 	if (span->length && (span->at + span->length != at || span->before != page->before))
 		span_lift(span);
 	if (!span->length) {

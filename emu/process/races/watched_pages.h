@@ -45,6 +45,7 @@ struct watched_page {
 	unsigned char before; /* protection without us */
 	unsigned char now;    /* and while it is protected */
 	atomic_uint spent;    /* steps (page_step.h) */
+	atomic_uint lifts;    /* but for those whose step has protected it again */
 };
 
 struct CAPABILITY("lock") watched_lock {

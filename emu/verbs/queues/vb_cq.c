@@ -276,7 +276,10 @@ int vb_poll_cq_checked(struct ibv_cq *ibv, int count, struct ibv_wc *wc)
 {
 	int got = vb_poll_cq(ibv, count, wc);
 
-	check_settle();
+	if (got > 0)
+		check_settle_told();
+	else
+		check_settle();
 	return got;
 }
 

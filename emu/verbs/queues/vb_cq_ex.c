@@ -38,7 +38,9 @@ static int advance(struct vb_cq *cq)
 {
 	bool got = vb_cq_take(cq, 1, &cq->now);
 
-	if (cq->check)
+	if (cq->check && got)
+		check_settle_told();
+	else if (cq->check)
 		check_settle();
 	if (!got)
 		return ENOENT;

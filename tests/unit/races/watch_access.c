@@ -105,15 +105,17 @@ static void lifted_for_the_device(void)
 static void guard_lifts(void)
 {
 	unsigned char *pages = case_pages(), bytes[300];
-	struct told told = { 0 };
-	struct page_watch *watch;
 
 	case_start();
 	for (size_t length = 8; length <= 256; length += 248) {
+		struct told told = { 0 };
+		struct page_watch *watch;
+
 		watch = case_watch(pages, 1000, PAGE_WATCH_ALL, &told);
 		NEED(guard_copy(bytes, pages, length));
-		NEED(!memcmp(bytes, pages, length));
 		NEED(!told.times);
+		NEED(!memcmp(bytes, pages, length));
+		NEED(told.times == 1);
 		page_watch_end(watch);
 	}
 }

@@ -231,6 +231,26 @@ static void all_descriptors_closed(void)
 		NEED(fcntl(i, F_GETFD) >= 0);
 }
 
+/* Where it is asked for, no page is protected. */
+static void by_bytes_alone(void)
+{
+	volatile unsigned char *pages = case_pages();
+	struct told told = { .goes_on = true };
+	struct page_watch_counts counts;
+	struct page_watch *watch;
+
+	case_start();
+	watch = watch_stack(pages + 64, 8, PAGE_WATCH_BYTES, &told);
+	pages[0] = 1;
+	for (int i = 1; i < 4; i++) {
+		(void)pages[64];
+		NEED(told.times == i && told.made == i && told.at == (uintptr_t)&pages[64]);
+	}
+	page_watch_count(&counts);
+	NEED(!counts.neighbours);
+	page_watch_end(watch);
+}
+
 const struct watch_case watch_byte_cases[] = {
 	{ "on_a_stack", on_a_stack },
 	{ "stores_to_a_stack_alone", stores_to_a_stack_alone },
@@ -241,5 +261,6 @@ const struct watch_case watch_byte_cases[] = {
 	{ "stack_of_a_child", stack_of_a_child },
 	{ "own_action_of_breakpoints", own_action_of_breakpoints },
 	{ "all_descriptors_closed", all_descriptors_closed },
+	{ "by_bytes_alone", by_bytes_alone },
 	{ NULL, NULL },
 };

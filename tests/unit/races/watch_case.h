@@ -19,7 +19,7 @@ struct watch_case {
 
 /* Each file has one, ended by an empty row. */
 extern const struct watch_case watch_access_cases[], watch_call_cases[], watch_signal_cases[], watch_thread_cases[],
-	watch_memory_cases[], watch_step_cases[], watch_byte_cases[], watch_stress_cases[];
+	watch_memory_cases[], watch_step_cases[], watch_again_cases[], watch_byte_cases[], watch_stress_cases[];
 
 #define NEED(truth)                                              \
 	do {                                                     \
@@ -34,13 +34,20 @@ struct told {
 	atomic_int times;
 	uintptr_t at;
 	bool is_store;
+	uintptr_t code;
+	uint64_t lifted;
 	struct call_stack stack;
 	void (*wait)(void); /* NULL: accessed() waits for nothing */
+	bool goes_on;       /* what accessed() answers */
+	atomic_int made, made_free;
 };
 
 /* Pages of the case's own, filled with bytes that go by their place. */
 unsigned char *case_pages(void);
 unsigned char case_byte(size_t place);
+
+/* What a thread does that pauses. */
+extern void (*case_paused)(void);
 
 /* Starts the watching, or ends the case where the kernel has none. */
 void case_start(void);

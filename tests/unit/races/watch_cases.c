@@ -15,8 +15,9 @@
 
 enum { SKIPPED = 77, CASE_SECONDS = 60 };
 
-static const struct watch_case *const groups[] = { watch_access_cases, watch_call_cases, watch_signal_cases, watch_thread_cases,
-						   watch_memory_cases, watch_step_cases, watch_byte_cases,   watch_stress_cases };
+static const struct watch_case *const groups[] = { watch_access_cases, watch_call_cases,   watch_signal_cases,
+						   watch_thread_cases, watch_memory_cases, watch_step_cases,
+						   watch_again_cases,  watch_byte_cases,   watch_stress_cases };
 
 void case_failed(const char *file, int line, const char *what)
 {
@@ -42,21 +43,38 @@ unsigned char *case_pages(void)
 	return pages;
 }
 
-static void accessed(void *arg, uintptr_t at, bool is_store, const struct call_stack *stack)
+static bool accessed(void *arg, const struct page_access *access)
 {
 	struct told *told = arg;
 
-	told->at = at;
-	told->is_store = is_store;
-	told->stack = *stack;
+	told->at = access->at;
+	told->is_store = access->is_store;
+	told->code = access->code;
+	told->lifted = access->lifted;
+	told->stack = *access->stack;
 	if (told->wait)
 		told->wait();
 	atomic_fetch_add(&told->times, 1);
+	return told->goes_on;
+}
+
+static void made(void *arg, bool free)
+{
+	struct told *told = arg;
+
+	atomic_fetch_add(free ? &told->made_free : &told->made, 1);
+}
+
+void (*case_paused)(void);
+
+static void paused(void)
+{
+	case_paused();
 }
 
 void case_start(void)
 {
-	static const struct page_watch_ops ops = { .accessed = accessed };
+	static const struct page_watch_ops ops = { .accessed = accessed, .made = made, .paused = paused };
 	const char *why;
 
 	call_stack_prime();

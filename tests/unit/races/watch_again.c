@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* watch_again.c - watches that go on behind an access, threads that pause before one, and what is seen between. */
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tests/unit/races/watch_case.h"
+
+enum { TIMES = 5 };
+
+static void each_access_is_told(void)
+{
+	volatile unsigned char *pages = case_pages();
+	struct told told = { .goes_on = true };
+	struct page_watch *watch;
+	uint64_t lifted;
+
+	case_start();
+	watch = case_watch((void *)(pages + 100), 8, PAGE_WATCH_ALL, &told);
+	lifted = page_watch_lifted_so_far((uintptr_t)pages);
+	for (int i = 1; i <= TIMES; i++) {
+		NEED(pages[104] == case_byte(104));
+		NEED(told.times == i && told.made == i && !told.is_store && told.lifted == lifted);
+		pages[0]++; /* a neighbour */
+	}
+	NEED(page_watch_lifted_so_far((uintptr_t)pages) == lifted);
+	told.goes_on = false;
+	pages[100] = 1;
+	NEED(told.times == TIMES + 1 && told.is_store && told.made == TIMES);
+	NEED(page_watch_lifted_so_far((uintptr_t)pages) == lifted + 1);
+	page_watch_end(watch);
+}
+
+/* A system call takes the page: what comes behind it is not seen. */
+static void a_call_is_counted(void)
+{
+	unsigned char *pages = case_pages();
+	struct told told = { .goes_on = true };
+	struct page_watch *watch;
+	uint64_t lifted;
+	int ends[2];
+
+	case_start();
+	watch = case_watch(pages, 8, PAGE_WATCH_ALL, &told);
+	lifted = page_watch_lifted_so_far((uintptr_t)pages);
+	NEED(!pipe(ends) && write(ends[1], pages + 50, 5) == 5);
+	NEED(page_watch_lifted_so_far((uintptr_t)pages) == lifted + 1);
+	page_watch_end(watch);
+}
+
+/* An instruction that has many accesses, and traps behind each. */
+static void behind_a_string(void)
+{
+	unsigned char *pages = case_pages(), *to = pages + 200;
+	struct told told = { 0 };
+	struct page_watch *watch;
+	unsigned long count = 100;
+
+	case_start();
+	watch = case_watch(pages, 8, PAGE_WATCH_ALL, &told);
+	__asm__ volatile("rep stosb" : "+D"(to), "+c"(count) : "a"(7) : "memory");
+	NEED(!told.times && to == pages + 300);
+	((volatile unsigned char *)pages)[3] = 1;
+	NEED(told.times == 1);
+	NEED(pages[200] == 7 && pages[299] == 7);
+	page_watch_end(watch);
+}
+
+/* --- pauses --- */
+
+static atomic_int paused, may_go;
+
+static void pause_until_told(void)
+{
+	atomic_fetch_add(&paused, 1);
+	while (!atomic_load(&may_go))
+		sched_yield();
+}
+
+static struct told told_meanwhile;
+
+static void *watch_meanwhile(void *pages)
+{
+	while (!atomic_load(&paused))
+		sched_yield();
+	NEED(case_try((unsigned char *)pages + 40, 8, PAGE_WATCH_ALL, &told_meanwhile));
+	atomic_store(&may_go, 1);
+	return NULL;
+}
+
+static void what_is_watched_in_a_pause(void)
+{
+	volatile unsigned char *pages = case_pages();
+	struct page_watch *watch;
+	pthread_t other;
+
+	case_start();
+	case_paused = pause_until_told;
+	NEED(!pthread_create(&other, NULL, watch_meanwhile, (void *)pages));
+	watch = case_watch((void *)pages, 64, PAGE_WATCH_PAUSES, NULL);
+	pages[100]++; /* a neighbour */
+	NEED(!paused);
+	pages[42] = 1;
+	NEED(paused == 1 && told_meanwhile.times == 1 && told_meanwhile.is_store && pages[42] == 1);
+	pages[43] = 1;
+	NEED(paused == 1);
+	NEED(!pthread_join(other, NULL));
+	page_watch_end(watch);
+}
+
+/* One that another watch tells of does not pause. */
+static void no_pause_where_it_is_told(void)
+{
+	volatile unsigned char *pages = case_pages();
+	struct told told = { 0 };
+	struct page_watch *first, *second;
+
+	case_start();
+	case_paused = pause_until_told;
+	first = case_watch((void *)pages, 64, PAGE_WATCH_PAUSES, NULL);
+	second = case_watch((void *)pages, 64, PAGE_WATCH_ALL, &told);
+	pages[42] = 1;
+	NEED(!paused && told.times == 1);
+	page_watch_end(first);
+	page_watch_end(second);
+}
+
+/* --- a page that was lifted --- */
+
+static void a_later_watch_protects_again(void)
+{
+	volatile unsigned char *pages = case_pages();
+	struct told first_told = { 0 }, second_told = { 0 };
+	struct page_watch *first, *second;
+
+	case_start();
+	first = case_watch((void *)pages, 8, PAGE_WATCH_ALL, &first_told);
+	pages[0] = 1;
+	pages[64] = 1;
+	second = case_watch((void *)(pages + 64), 8, PAGE_WATCH_ALL, &second_told);
+	pages[64] = 2;
+	NEED(first_told.times == 1 && second_told.times == 1);
+	page_watch_end(first);
+	page_watch_end(second);
+}
+
+const struct watch_case watch_again_cases[] = {
+	{ "each_access_is_told", each_access_is_told },
+	{ "a_call_is_counted", a_call_is_counted },
+	{ "behind_a_string", behind_a_string },
+	{ "what_is_watched_in_a_pause", what_is_watched_in_a_pause },
+	{ "no_pause_where_it_is_told", no_pause_where_it_is_told },
+	{ "a_later_watch_protects_again", a_later_watch_protects_again },
+	{ 0 },
+};
