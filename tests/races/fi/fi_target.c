@@ -209,6 +209,25 @@ static void poll_memory(unsigned round)
 	kit_sent(racy() && race_this->how ? 2 : 1);
 }
 
+/* One look at what the peer writes; right: behind the message that tells of it. */
+static void one_look(unsigned round)
+{
+	(void)round;
+	if (race_self == PEER) {
+		kit_put(TARGET, SOURCE, X, sizeof(uint64_t), 0);
+		kit_sent(1);
+		kit_send(TARGET, SOURCE + KIT_PAGE, SIZE, 0);
+		kit_sent(1);
+		return;
+	}
+	if (racy())
+		(void)race_load(kit_area + X);
+	kit_receive(INBOX, SIZE);
+	kit_came(1);
+	if (!racy())
+		(void)race_load(kit_area + X);
+}
+
 #define LOADED "operation-load"
 #define STORED "operation-store"
 #define POLLED "memory-polled"
@@ -300,6 +319,9 @@ static const struct race_case cases[] = {
 	RACE("stored-while-swapped", "atomic-mixed", STORED, 2, free_access, CLASH(SWAP, STORES, X, 8)),
 	RACE("sum-of-processor", "atomic-mixed", LOADED "|" STORED, 2, sums_on_both_sides),
 	TWIN("sum-of-own-nic", "atomic-mixed", 2, sums_on_both_sides),
+
+	RACE("looked-at-once-while-written", "target-load", LOADED "|" POLLED, 2, one_look),
+	TWIN("looked-at-once-when-told", "target-load", 2, one_look),
 
 	RACE("last-byte-polled", "polling", POLLED, 2, poll_memory, .how = 0),
 	RACE("flag-polled", "polling", POLLED "|" LOADED, 2, poll_memory, .how = 1),
