@@ -306,7 +306,8 @@ struct page_watch *page_watch_begin(const struct iovec *iov, size_t count_of, en
 	mask = watched_take();
 	watch = watch_try(iov, count_of, kind, arg, &why);
 	watched_let_go(mask);
-	watch_count(watch ? &watch_table.counts.watches : why);
+	if (watch || kind != PAGE_WATCH_PAUSES)
+		watch_count(watch ? &watch_table.counts.watches : why);
 	return watch;
 }
 

@@ -76,7 +76,7 @@ struct page_watch_counts {
 	uint64_t neighbours; /* faults beside the watched bytes, or by the device */
 	uint64_t lifted;     /* pages that the device or a system call needed */
 	uint64_t traps;      /* system calls of the program */
-	/* Begun in vain, by reason: */
+	/* Begun in vain, by reason, but for those that pause: */
 	uint64_t refused_off;     /* never started, or ended for good */
 	uint64_t refused_threads; /* a thread does not trap its calls yet */
 	uint64_t refused_full;    /* too many watches or pages */
