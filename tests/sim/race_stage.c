@@ -58,9 +58,10 @@ static uint64_t leaves(const void *session, void *watch, uint64_t now_ns)
 	return told.stay_ns;
 }
 
-static uint64_t completes(const void *session, uint64_t now_ns)
+static uint64_t completes(const void *session, uint8_t op, uint64_t now_ns)
 {
 	(void)session;
+	(void)op;
 	(void)now_ns;
 	return told.completes_ns;
 }

@@ -58,8 +58,8 @@ struct race_ops {
 	/* The post that watch_ops.post() has returned `watch` for (NULL: none) waits to leave, at this time by the device's clock,
 	 * for the peer of this session. It is to stay here so much longer. */
 	uint64_t (*leaves)(const void *session, void *watch, uint64_t now_ns);
-	/* And when it has ended, that is to be told to the program so much later. */
-	uint64_t (*completes)(const void *session, uint64_t now_ns);
+	/* And when it has ended, that is to be told to the program so much later. `op`: enum op_kind. */
+	uint64_t (*completes)(const void *session, uint8_t op, uint64_t now_ns);
 	/* A queue pair's post changes bytes that a READ before it reads, or an atomic returns, which has not completed, and has no
 	 * fence: this device executes them in their order, others need not (IBA 10.8). May come again. */
 	void (*unfenced)(void *first, void *later);

@@ -63,7 +63,7 @@ static void stay(struct session *session, struct op *op)
 	if (!op->depart_ns)
 		op->depart_ns = now_ns + nic->config.races->leaves(session, watch, now_ns);
 	if (!op->late_ns && op->kind != OP_SEND && !(op->flags & POST_SENT))
-		op->late_ns = nic->config.races->completes(session, now_ns);
+		op->late_ns = nic->config.races->completes(session, (uint8_t)op->kind, now_ns);
 }
 
 void fault_post(struct session *session, struct op *op)

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "emu/nic/base/op_kind.h"
 #include "emu/process/check/check.h"
 #include "emu/process/check/check_budget.h"
 #include "emu/process/check/check_race.h"
@@ -43,8 +44,8 @@ uint64_t race_draw(void)
 
 /* --- the budget --- */
 
-/* Estimates of a trapped call and of a fault, which are too many to be measured each. */
-enum { TRAP_NS = 4000, FAULT_NS = 8000 };
+/* Estimates of a trapped call, and of a fault with the step behind it, which are too many to be measured each. */
+enum { TRAP_NS = 4000, FAULT_NS = 16000 };
 
 static atomic_uint_fast64_t cost_ns; /* of what was measured */
 
@@ -94,11 +95,12 @@ bool race_has_plenty(void)
 	return atomic_load(&spare_ns) > PLENTY_NS;
 }
 
-uint64_t race_hold(const void *session, uint64_t now_ns)
+uint64_t race_hold(const void *session, uint8_t op, uint64_t now_ns)
 {
 	unsigned int drawn = (unsigned int)race_draw();
 
-	return hold_take(session, now_ns, race_has_plenty() ? LONG_HOLDS + drawn % (HOLDS - LONG_HOLDS) : drawn % HOLDS);
+	return hold_take(session, now_ns,
+			 race_has_plenty() && op != OP_ATOMIC ? LONG_HOLDS + drawn % (HOLDS - LONG_HOLDS) : drawn % HOLDS);
 }
 
 uint64_t race_stay(const void *session, uint64_t now_ns)

@@ -213,7 +213,7 @@ static struct race_opened race_arrived(const struct race_access *access)
 	struct check_met met;
 
 	if (!access->tells || access->waits || access->told)
-		opened.hold_ns = race_hold(access->session, access->now_ns);
+		opened.hold_ns = race_hold(access->session, access->op, access->now_ns);
 	snprintf(what.peer, sizeof(what.peer), "%s", access->peer);
 	arrival_look(&arrival);
 	if (!arrival.told && access->op != OP_SEND &&
@@ -296,9 +296,11 @@ static uint64_t race_leaves(const void *session, void *watch, uint64_t now_ns)
 	return hold_ns;
 }
 
-static uint64_t race_completes(const void *session, uint64_t now_ns)
+static uint64_t race_completes(const void *session, uint8_t op, uint64_t now_ns)
 {
-	return race_has_plenty() || race_draw() % 2 ? race_hold(session, now_ns) : 0;
+	bool often = race_has_plenty() && op != OP_ATOMIC; /* which may be of a lock */
+
+	return often || race_draw() % (op == OP_ATOMIC ? 4 : 2) == 0 ? race_hold(session, op, now_ns) : 0;
 }
 
 static void race_unfenced(void *read, void *later)

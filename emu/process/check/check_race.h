@@ -84,8 +84,9 @@ uint64_t race_mix(uint64_t bits);
 uint64_t race_clock_ns(void);
 /* Next of the seed's draws. Any thread. */
 uint64_t race_draw(void);
-/* For so long the session's access is held back; 0: this process has taken enough so far. Under the driver role. */
-uint64_t race_hold(const void *session, uint64_t now_ns);
+/* For so long the session's access, of that kind (enum op_kind), is held back; 0: this process has taken enough so far. Atomics for
+ * less than others, which are to be open still when a lock has another holder. Under the driver role. */
+uint64_t race_hold(const void *session, uint8_t op, uint64_t now_ns);
 /* And the post to its peer: shorter, as it is to come while others are held back there. */
 uint64_t race_hold_post(const void *session, uint64_t now_ns);
 /* Is there enough of the run time left? Any thread. */
