@@ -221,6 +221,7 @@ static void as_without(void)
 	struct page_watch_counts counts;
 	pthread_t thread[WORKERS + WATCHERS];
 
+	case_not_sanitized();
 	memory = case_pages();
 	case_start();
 	sigfillset(&action.sa_mask);
