@@ -14,6 +14,7 @@ struct seen {
 
 static struct race_opened arrived(const struct race_access *access)
 {
+	bool may_be_late = access->waits && access->whole && !access->tells;
 	struct seen *seen;
 
 	told.arrived++;
@@ -24,7 +25,7 @@ static struct race_opened arrived(const struct race_access *access)
 	seen = calloc(1, sizeof(*seen));
 	told.open++;
 	return (struct race_opened){
-		.open = seen, .hold_ns = told.hold_ns, .late_ns = access->tells ? 0 : told.late_ns, .apart = told.apart
+		.open = seen, .hold_ns = told.hold_ns, .late_ns = may_be_late ? told.late_ns : 0, .apart = told.apart
 	};
 }
 
@@ -34,6 +35,12 @@ static bool store(void *open, void *to, const void *from, size_t length)
 	told.stored += length;
 	memcpy(to, from, length);
 	return told.apart;
+}
+
+static void due(void *open)
+{
+	cr_assert(!((struct seen *)open)->executed);
+	told.due++;
 }
 
 static void executed(void *open)
@@ -75,6 +82,7 @@ static void ended(const void *session)
 const struct race_ops stage_races = {
 	.arrived = arrived,
 	.store = store,
+	.due = due,
 	.executed = executed,
 	.closed = closed,
 	.leaves = leaves,

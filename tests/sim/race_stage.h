@@ -25,7 +25,7 @@ enum {
 struct stage_told {
 	uint64_t hold_ns, stay_ns, late_ns, completes_ns, stored; /* what is answered; and bytes by store() */
 	bool apart;                                               /* writes come by store() */
-	unsigned arrived, executed, closed, open;
+	unsigned arrived, due, executed, closed, open;
 	unsigned closed_first; /* before they were executed */
 	unsigned ended;        /* sessions */
 	unsigned met;          /* what was open when the last one came */

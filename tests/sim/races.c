@@ -440,6 +440,8 @@ Test(sim_races, under_load)
 		told.hold_ns = 3000000;
 		told.apart = weather % 2;
 		told.stay_ns = 200000;
+		told.late_ns = weather % 3 ? 0 : 1000000;
+		told.completes_ns = weather % 3 == 1 ? 500000 : 0;
 		bed_open(&bed, weather, 2, &config, &(struct party_config){ .caps = STAGE_CAPS, .order = EP_ORDER_ALL });
 		workload_init(&load, bed.model, 600);
 		workload_run(&load, BED_LIMIT_NS);

@@ -4,6 +4,7 @@
 #include <criterion/criterion.h>
 
 #include "emu/nic/device/ep.h"
+#include "emu/nic/device/nic_impl.h"
 #include "tests/sim/race_stage.h"
 
 /* The bytes of a write that are to come by store(), and come late. */
@@ -72,9 +73,9 @@ Test(sim_races_late, an_atomic_comes_late)
 	late_open(&stage, 0);
 	told.apart = false;
 	job = stage_post(&stage, OP_ATOMIC, 0, 0);
-	cr_assert(told.arrived == 1 && !told.executed && !job->done);
+	cr_assert(told.arrived == 1 && !told.due && !told.executed && !job->done);
 	model_pass(stage.bed.model, LATE);
-	cr_assert(told.executed == 1 && !job->done);
+	cr_assert(told.due == 1 && told.executed == 1 && !job->done);
 	model_pass(stage.bed.model, LATE);
 	cr_assert(job->done && told.closed == 1 && !told.closed_first);
 	stage_end(&stage);
@@ -94,6 +95,96 @@ Test(sim_races_late, a_region_ends_behind_what_is_late)
 	model_pass(stage.bed.model, 2 * LATE);
 	cr_assert(job->done && !job->failed);
 	stage_end(&stage);
+}
+
+Test(sim_races_late, a_region_ends_beside_another)
+{
+	struct region *other;
+	struct stage stage;
+	struct job *jobs[2];
+
+	late_open(&stage, 0);
+	other = region_open(stage.bed.party[1], BYTES, 1, BED_BOTH, false, 0);
+	jobs[0] = stage_post(&stage, OP_WRITE, 0, 0);
+	jobs[1] = bed_post(&stage.bed, OP_WRITE, other, 0, BYTES, 0);
+	model_pass(stage.bed.model, LATE / 8);
+	cr_assert(told.open == 2 && !told.executed);
+	region_end(other);
+	cr_assert(told.executed >= 1 && !told.closed_first);
+	model_pass(stage.bed.model, 2 * LATE);
+	cr_assert(jobs[0]->done && jobs[1]->done && stage_has(&stage, jobs[0]->bytes, 0));
+	cr_assert(told.executed == 2 && told.closed == 2);
+	stage_end(&stage);
+}
+
+/* Past the bound a write waits as it is, and what comes behind it with it. */
+Test(sim_races_late, no_more_is_late_than_so_much)
+{
+	enum { LONG = 1 << 15, WRITES = LIMIT_HELD / LONG + 2 };
+	struct job *writes[WRITES], *message;
+	struct region *target;
+	struct stage stage;
+	struct nic *nic;
+
+	late_open(&stage, 0);
+	nic = stage.bed.party[1]->node->nic;
+	target = region_open(stage.bed.party[1], (uint64_t)WRITES * LONG, 1, BED_BOTH, false, 0);
+	for (uint64_t i = 0; i < WRITES; i++) {
+		writes[i] = bed_post(&stage.bed, OP_WRITE, target, i * LONG, LONG, 0);
+		model_pass(stage.bed.model, LATE / 512);
+		cr_assert(!writes[i]->done && nic->held_bytes <= LIMIT_HELD, "write %zu", (size_t)i);
+	}
+	cr_assert_gt(nic->held_bytes, LIMIT_HELD - LONG);
+	told.hold_ns = told.late_ns = 0;
+	message = bed_post(&stage.bed, OP_SEND, NULL, 0, BYTES, 0);
+	model_pass(stage.bed.model, LATE / 64);
+	cr_assert(!message->done && !told.executed);
+	model_pass(stage.bed.model, 4 * LATE);
+	for (int i = 0; i < WRITES; i++)
+		cr_assert(writes[i]->done && !writes[i]->failed, "write %d", i);
+	cr_assert(message->done && told.arrived >= WRITES && told.executed == told.closed && nic->held_bytes == 0);
+	stage_end(&stage);
+}
+
+/* A key that is good for one access is used up by one that is late, too. */
+Test(sim_races_late, a_key_for_one_access)
+{
+	struct region *once;
+	struct stage stage;
+	struct job *job;
+
+	late_open(&stage, 0);
+	once = region_open(stage.bed.party[1], BYTES, 1, BED_BOTH, true, 0);
+	job = bed_post(&stage.bed, OP_WRITE, once, 0, BYTES, 0);
+	model_pass(stage.bed.model, LATE / 8);
+	cr_assert(told.arrived == 1 && !job->done);
+	model_pass(stage.bed.model, 4 * LATE);
+	cr_assert(job->done && !job->failed && told.executed == 1 && told.closed == 1);
+	stage_end(&stage);
+}
+
+/* With cuts at any byte, each write is seen once, and what comes again is told of as another. */
+Test(sim_races_late, over_cuts)
+{
+	for (uint64_t at = 1; at < 1200; at += 13) {
+		struct stage stage;
+		struct job *jobs[4];
+
+		stage_open(&stage, LATE / 100, 0);
+		told.late_ns = LATE / 100;
+		told.apart = at % 3;
+		world_fault(stage.bed.world, FAULT_CUT, 0, at % 2, at);
+		jobs[0] = bed_post(&stage.bed, OP_WRITE, stage.target, 0, BYTES, 0);
+		jobs[1] = bed_post(&stage.bed, OP_ATOMIC, stage.target, BYTES, BYTES, 0);
+		jobs[2] = bed_post(&stage.bed, OP_WRITE, stage.target, 2 * BYTES, BYTES, 0);
+		jobs[3] = bed_post(&stage.bed, OP_SEND, NULL, 0, BYTES, 0);
+		model_pass(stage.bed.model, 4 * LATE);
+		for (int i = 0; i < 4; i++)
+			cr_assert(jobs[i]->done && !jobs[i]->failed, "job %d, cut at %d", i, (int)at);
+		cr_assert(stage_has(&stage, jobs[0]->bytes, 0) && stage_has(&stage, jobs[2]->bytes, 2), "cut at %d", (int)at);
+		cr_assert_eq(told.executed + told.closed_first, told.closed, "cut at %d", (int)at);
+		stage_end(&stage);
+	}
 }
 
 /* One whose bytes were stored is told of late, and others may be told of before. */

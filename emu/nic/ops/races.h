@@ -52,6 +52,8 @@ struct race_ops {
 	struct race_opened (*arrived)(const struct race_access *access);
 	/* Puts bytes of a write into their place, where the CPU has no way to them. False: it has, and nothing was put. */
 	bool (*store)(void *open, void *to, const void *from, size_t length);
+	/* It was late, and is executed next. */
+	void (*due)(void *open);
 	/* Its bytes have been read or written. */
 	void (*executed)(void *open);
 	void (*closed)(void *open);

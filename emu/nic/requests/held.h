@@ -22,9 +22,9 @@ struct wire_head;
 
 /* A segment of a WRITE that was granted access to the region comes: is it held back? Then its payload goes into the device's own
  * memory. Else what its session has there is seen now, if the write is not to be seen before. */
-/* A write that is open is not to be executed before then, and what comes behind it does not wait for that. False: it must. */
-bool held_late(struct conn *conn, const struct wire_head *head, const struct mr *mr, uint64_t at_ns);
 bool held_take(struct conn *conn, const struct wire_head *head, const struct mr *mr);
+/* A write that is open (open_access.h) is executed at that time, and what comes behind it does not wait. False: it must wait. */
+bool held_late(struct conn *conn, const struct wire_head *head, const struct mr *mr, uint64_t at_ns);
 /* Its payload goes into the device's own memory. False: there is none. */
 bool held_apart(struct conn *conn, uint32_t payload);
 /* It is here, and conn->in.place is where it is to go; conn->in.fault: that memory is not there. */

@@ -104,8 +104,10 @@ void open_access_go_on(struct session *session, uint64_t seq)
 	bool alone = own && own->passes, stays = own && own->apart;
 
 	nic_role(session->ep->nic);
-	if (own && !own->waits) /* it was late */
+	if (own && !own->waits) { /* it was late */
+		session->ep->nic->config.races->due(own->open);
 		return;
+	}
 	while (*at) {
 		if ((*at)->session == session && (*at == own ? !stays : !alone))
 			let_go(at);
@@ -353,7 +355,7 @@ void open_access_late(struct session *session, uint64_t seq)
 		open->late = true;
 }
 
-bool open_access_show(struct session *session, uint64_t seq, struct place *to, const uint8_t *bytes, uint32_t length)
+bool open_access_show(struct session *session, uint64_t seq, const struct place *to, const uint8_t *bytes, uint32_t length)
 {
 	const struct nic *nic = session->ep->nic;
 	struct open_access *open = *find_open(session, seq);

@@ -43,7 +43,7 @@ void open_access_store(struct conn *conn, const uint8_t *bytes, uint32_t length)
 /* The bytes of the write of this number are held, and it is executed by open_access_show(). */
 void open_access_late(struct session *session, uint64_t seq);
 /* A write of this number whose bytes were late, or are wanted now. False: that memory is not there. */
-bool open_access_show(struct session *session, uint64_t seq, struct place *to, const uint8_t *bytes, uint32_t length);
+bool open_access_show(struct session *session, uint64_t seq, const struct place *to, const uint8_t *bytes, uint32_t length);
 /* The last request of the session has been executed. */
 void open_access_executed(struct session *session);
 /* A request comes: does it tell of those before it? Then they are let go. */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* check_hold.c - how long accesses of peers, own posts, and threads of the program wait in races mode.
  *
- * An access that nothing orders with the CPU's comes before it or behind it as long as both are quick. So a thread that was told
- * something pauses now and then before it goes on, until an access of a peer is open, which is held back meanwhile. */
+ * An access of a peer and one of the CPU that nothing orders seldom meet as long as both are quick. So a thread that is about to
+ * touch memory to which peers may write, for the first time since it was told something, pauses until an access of a peer is open,
+ * which is held back meanwhile. */
 #include <limits.h>
 #include <linux/futex.h>
 #include <sys/syscall.h>

@@ -258,12 +258,17 @@ static bool race_store(void *opened, void *to, const void *from, size_t length)
 	return stored;
 }
 
+static void race_due(void *opened)
+{
+	touch_not_late(opened);
+}
+
 static void race_executed(void *opened)
 {
 	uint64_t begun_ns = check_cost_begin(), now;
 	struct race_open *open = opened;
 
-	touch_not_late(open);
+	touch_executed(open);
 	if (open->both.iov_len && check_digest(&open->both, 1, &now) && now != open->stored)
 		tell_two(&open->before, &open->what, &open->both);
 	open->both.iov_len = 0;
@@ -324,6 +329,7 @@ static void race_ended(const void *session)
 static const struct race_ops race_ops = {
 	.arrived = race_arrived,
 	.store = race_store,
+	.due = race_due,
 	.executed = race_executed,
 	.closed = race_closed,
 	.leaves = race_leaves,

@@ -45,7 +45,8 @@ enum look_is {
 	LOOK_FILLED, /* for a moment */
 	LOOK_BEGUN,
 	LOOK_SURE, /* the instruction has loaded the old bytes */
-	LOOK_OVER
+	LOOK_OVER,
+	LOOK_PASSED /* and the poll that it was is told */
 };
 
 /* The first load of the last bytes of a write that has come, and is late. Written in the handler of a fault. */
@@ -65,6 +66,7 @@ struct race_open {
 	bool in_order; /* of its session */
 	bool pinned;
 	atomic_bool late; /* its bytes are not there yet */
+	atomic_bool there;
 	atomic_bool over; /* closed, and kept for its look */
 	struct race_look look;
 	uintptr_t end; /* of its last byte */
@@ -84,16 +86,16 @@ uint64_t race_mix(uint64_t bits);
 uint64_t race_clock_ns(void);
 /* Next of the seed's draws. Any thread. */
 uint64_t race_draw(void);
-/* For so long the session's access, of that kind (enum op_kind), is held back; 0: this process has taken enough so far. Atomics for
- * less than others, which are to be open still when a lock has another holder. Under the driver role. */
+/* For so long the session's access, of that kind (enum op_kind), is held back; 0: this process has taken enough so far. Atomics are
+ * held back for less than other accesses, which are to be open still when a lock has another holder. Under the driver role. */
 uint64_t race_hold(const void *session, uint8_t op, uint64_t now_ns);
-/* And the post to its peer: shorter, as it is to come while others are held back there. */
+/* And a post to its peer: for less, as it is to come while others are held back there. */
 uint64_t race_hold_post(const void *session, uint64_t now_ns);
 /* Is there enough of the run time left? Any thread. */
 bool race_may_pause(void);
 /* Until an access of a peer is open, or for so long as is drawn. Any thread, in a signal handler, too. */
 void race_pause(void);
-/* For so long what is held back stays so, as the program is told of something else. */
+/* For so long, from now on, all that is held back stays so, since the program is told of something else; 0: as long as it would. */
 uint64_t race_stay(const void *session, uint64_t now_ns);
 bool race_has_plenty(void);
 /* Does a thread pause that may touch the bytes? */
@@ -119,8 +121,10 @@ void touch_known(const void *session, uint64_t serial);
 void touch_arm(void);
 /* From now on the CPU leaves its bytes alone. */
 void touch_begin(struct race_open *open);
-/* The bytes are about to be stored, or have been. Under the driver role. */
+/* The bytes are about to be stored. Under the driver role. */
 void touch_not_late(struct race_open *open);
+/* They have been. Under the driver role. */
+void touch_executed(struct race_open *open);
 /* It is closed. True: it is kept, as it is not known yet whether its look was a poll. Under the driver role. */
 bool touch_end(struct race_open *open);
 const char *touch_start(void);

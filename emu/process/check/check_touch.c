@@ -145,7 +145,7 @@ static bool look_begins(struct race_open *open, const struct page_access *access
 	look->lifted = access->lifted;
 	look->stack = *access->stack;
 	atomic_store(&look->is, LOOK_BEGUN);
-	return atomic_load(&open->late) || !look_becomes(look, LOOK_BEGUN, LOOK_OVER);
+	return atomic_load(&open->late) || !look_becomes(look, LOOK_BEGUN, LOOK_PASSED);
 }
 
 /* A load after the one that is kept in mind. */
@@ -158,7 +158,7 @@ static bool look_goes_on(struct race_open *open, const struct page_access *acces
 	if (look->thread != gettid() || look->at != access->at || atomic_load(&look->is) != LOOK_SURE)
 		return true;
 	told = stored_at && race_told(look->thread) != stored_at;
-	if (!look_becomes(look, LOOK_SURE, LOOK_OVER))
+	if (!look_becomes(look, LOOK_SURE, LOOK_PASSED))
 		return false;
 	if (!told || access->code - look->code <= INSTRUCTION)
 		tell_polled(open, access->at, access->stack);
@@ -174,7 +174,7 @@ static bool maybe_polled(struct race_open *open, const struct page_access *acces
 
 	if (is == LOOK_BEGUN || is == LOOK_SURE)
 		return look_goes_on(open, access);
-	if (atomic_load(&open->over))
+	if (atomic_load(&open->over) || is == LOOK_PASSED)
 		return true;
 	if (open->in_order && atomic_load(known_of(open->what.session)) < open->serial)
 		touch_known(open->what.session, open->serial);
@@ -182,6 +182,12 @@ static bool maybe_polled(struct race_open *open, const struct page_access *acces
 		return true;
 	tell_polled(open, access->at, access->stack);
 	return false;
+}
+
+/* Bytes that are not as they were have been stored by the program, or by a peer whose write comes just now. */
+static bool is_store(const struct race_open *open, const struct page_access *access)
+{
+	return access->is_store && (access->is_sure || atomic_load(&open->late) || atomic_load(&open->there));
 }
 
 /* In the handler of a fault. */
@@ -195,7 +201,7 @@ static bool accessed(void *arg, const struct page_access *access)
 			tell_touched_post(owned->post, access);
 		return false;
 	}
-	if ((!access->is_store || !access->is_sure) && open->what.changes && open->end - access->at <= POLLED)
+	if (!is_store(open, access) && open->what.changes && open->end - access->at <= POLLED)
 		return maybe_polled(open, access);
 	if (atomic_load(&open->over))
 		return true;
@@ -212,7 +218,7 @@ static void access_made(void *arg, bool is_free)
 
 	if (!is_free && look_becomes(look, LOOK_BEGUN, LOOK_SURE))
 		return;
-	if (look_becomes(look, LOOK_BEGUN, LOOK_OVER) || atomic_load(&look->is) == LOOK_OVER)
+	if (look_becomes(look, LOOK_BEGUN, LOOK_PASSED) || look_becomes(look, LOOK_OVER, LOOK_PASSED))
 		tell_polled(open, look->at, &look->stack);
 }
 
@@ -262,7 +268,7 @@ const char *touch_start(void)
 
 /* --- looks that outlive their accesses --- */
 
-static struct race_open *_Atomic kept[KEPT]; /* who takes one out has it */
+static struct race_open *_Atomic kept[KEPT]; /* the one that takes it out owns it */
 
 void touch_not_late(struct race_open *open)
 {
@@ -271,6 +277,14 @@ void touch_not_late(struct race_open *open)
 	look_becomes(&open->look, LOOK_BEGUN, LOOK_OVER);
 	if (atomic_load(&open->look.is) == LOOK_SURE)
 		atomic_store(&open->look.stored_at, race_told(open->look.thread));
+}
+
+void touch_executed(struct race_open *open)
+{
+	touch_not_late(open);
+	if (open->what.changes)
+		page_watch_renew();
+	atomic_store(&open->there, true);
 }
 
 static bool look_stands(const struct race_open *open)

@@ -37,7 +37,7 @@ struct slot {
 	_Atomic uintptr_t at;
 	uint8_t length;
 	bool stores_alone;
-	uint64_t before; /* the bytes, as they were */
+	_Atomic uint64_t before; /* the bytes, as they were */
 	unsigned int threads;
 	int descriptor[THREADS];
 	uint64_t event[THREADS]; /* the kernel's number of each */
@@ -105,7 +105,7 @@ static bool breakpoint_begin(struct slot *slot, uint16_t watch, uintptr_t at, ui
 	atomic_store(&slot->at, at);
 	slot->length = length;
 	slot->stores_alone = stores_alone;
-	slot->before = breakpoint_bytes(at, length);
+	atomic_store(&slot->before, breakpoint_bytes(at, length));
 	slot->threads = 0;
 	for (unsigned int i = 0; i < count; i++) {
 		int descriptor = breakpoint_set(slot, thread[i]);
@@ -184,7 +184,7 @@ bool byte_watch_end(uint16_t watch)
 static void access_of(const struct slot *slot, uint16_t watch, struct byte_access *access)
 {
 	*access = (struct byte_access){ .watch = watch, .at = atomic_load(&slot->at), .is_sure = slot->stores_alone };
-	access->is_store = slot->stores_alone || breakpoint_bytes(access->at, slot->length) != slot->before;
+	access->is_store = slot->stores_alone || breakpoint_bytes(access->at, slot->length) != atomic_load(&slot->before);
 }
 
 static struct slot *watched_slot(uintptr_t at)
@@ -200,16 +200,22 @@ bool byte_watch_on(uintptr_t at)
 	return watched_slot(at);
 }
 
-bool byte_watch_has(uintptr_t at, struct byte_access *access)
+bool byte_watch_has(uintptr_t at, bool is_store, struct byte_access *access)
 {
 	const struct slot *slot = watched_slot(at);
 	uint16_t watch = slot ? atomic_load(&slot->watch) : 0;
 
-	if (!watch)
+	if (!watch || (slot->stores_alone && !is_store))
 		return false;
-	access_of(slot, watch, access);
-	access->is_store = breakpoint_bytes(access->at, slot->length) != slot->before;
-	return access->is_store || !slot->stores_alone;
+	*access = (struct byte_access){ .watch = watch, .at = atomic_load(&slot->at), .is_store = is_store, .is_sure = true };
+	return true;
+}
+
+void byte_watch_renew(void)
+{
+	for (int i = 0; i < BREAKPOINTS; i++)
+		if (atomic_load(&slots[i].watch))
+			atomic_store(&slots[i].before, breakpoint_bytes(atomic_load(&slots[i].at), slots[i].length));
 }
 
 bool byte_watch_find(const siginfo_t *info, struct byte_access *access)

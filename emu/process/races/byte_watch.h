@@ -18,7 +18,7 @@ struct byte_access {
 	uint16_t watch;
 	uintptr_t at;  /* where the breakpoint is */
 	bool is_store; /* as far as can be told: a store of what is there already is none, where loads are told, too, */
-	bool is_sure;  /* and a load of what another has stored is one; not where stores alone are told */
+	bool is_sure;  /* and a load of what another has stored is one; not where stores alone are told, nor behind a step */
 };
 
 /* Watches the range for `watch`, which is not 0. False: it cannot. */
@@ -31,8 +31,10 @@ void byte_watch_end_all(void) REQUIRES(watched_lock);
 bool byte_watch_find(const siginfo_t *info, struct byte_access *access);
 /* Is this byte watched? */
 bool byte_watch_on(uintptr_t at);
-/* The same of an access that begins at this byte, and has been made. */
-bool byte_watch_has(uintptr_t at, struct byte_access *access);
+/* The same of an access of that kind that begins at this byte, and has been made. */
+bool byte_watch_has(uintptr_t at, bool is_store, struct byte_access *access);
+/* Another has stored bytes: what differs from now on is the program's. */
+void byte_watch_renew(void) REQUIRES(watched_lock);
 /* In a fork's child, which has none of its parent's breakpoints. */
 void byte_watch_forked(void);
 

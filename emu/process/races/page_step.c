@@ -20,8 +20,8 @@ enum { STEPS = 256 /* of a page */, SA_RESTORED = 0x04000000, PATIENCE = 1000, T
 static atomic_bool on;
 static atomic_uint under_way; /* threads in a step */
 static struct exempt_action before;
-static void (*breakpoint)(const siginfo_t *info, ucontext_t *interrupted); /* constant after the start, */
-static void (*step_made)(uintptr_t at, ucontext_t *interrupted);           /* as is this */
+static void (*breakpoint)(const siginfo_t *info, ucontext_t *interrupted);      /* constant after the start, */
+static void (*step_made)(uintptr_t at, bool is_store, ucontext_t *interrupted); /* as is this */
 
 static void on_step(int sig, siginfo_t *info, void *context);
 
@@ -91,7 +91,7 @@ static void end_step(struct watched_thread *thread, ucontext_t *interrupted)
 
 	leave_step(thread, interrupted);
 	for (unsigned int i = 0; i < count; i++)
-		step_made(thread->step[i], interrupted);
+		step_made(thread->step[i], thread->step_is_store[i], interrupted);
 	if (!atomic_load(&on) || !watched_try(&mask))
 		return;
 	for (unsigned int i = 0; i < count && over; i++)
@@ -129,7 +129,7 @@ bool page_steps_stand(void)
 }
 
 void page_steps_start(void (*event)(const siginfo_t *info, ucontext_t *interrupted),
-		      void (*made)(uintptr_t at, ucontext_t *interrupted))
+		      void (*made)(uintptr_t at, bool is_store, ucontext_t *interrupted))
 {
 	const struct exempt_action action = {
 		.handler = (uintptr_t)on_step,
@@ -187,6 +187,7 @@ bool page_step(struct watched_page *page, uintptr_t at, ucontext_t *interrupted,
 		*mask = step_mask(*mask);
 		*flags |= TRAP_FLAG;
 	}
+	thread->step_is_store[thread->steps] = interrupted->uc_mcontext.gregs[REG_ERR] & PAGE_FAULT_STORE;
 	thread->step[thread->steps++] = at;
 	return true;
 }

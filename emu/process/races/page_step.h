@@ -14,10 +14,12 @@
 #include "emu/process/races/system_calls.h"
 #include "emu/process/races/watched_pages.h"
 
+enum { PAGE_FAULT_STORE = 2 /* bit of REG_ERR */ };
+
 /* Puts the handler of SIGTRAP in place, if the program has none. Again is harmless. In the handler, `event` gets those of
  * breakpoints (byte_watch.h), and `made` each access of a step behind it. */
 void page_steps_start(void (*event)(const siginfo_t *info, ucontext_t *interrupted),
-		      void (*made)(uintptr_t at, ucontext_t *interrupted));
+		      void (*made)(uintptr_t at, bool is_store, ucontext_t *interrupted));
 /* Is it still there? */
 bool page_steps_stand(void);
 /* In the handler of a fault at this byte of the page, which is lifted: `cost` of the steps that the page has are taken. True:

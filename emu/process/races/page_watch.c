@@ -323,6 +323,14 @@ void page_watch_end(struct page_watch *watch)
 	watched_let_go(mask);
 }
 
+void page_watch_renew(void)
+{
+	exempt_mask mask = watched_take();
+
+	byte_watch_renew();
+	watched_let_go(mask);
+}
+
 uint64_t page_watch_lifted_so_far(uintptr_t at)
 {
 	exempt_mask mask = watched_take();

@@ -60,6 +60,9 @@ void page_watch_exempt(void);
 struct page_watch *page_watch_begin(const struct iovec *iov, size_t count, enum page_watch_kind kind, void *arg);
 /* No accessed() with its arg runs after this has returned. NULL is allowed. */
 void page_watch_end(struct page_watch *watch);
+/* A peer has stored bytes that may be watched: what differs from now on is the program's (page_access.is_sure). As
+ * page_watch_begin(). */
+void page_watch_renew(void);
 /* How often the page of this byte was without protection, but for one instruction: between two equal answers each access was told.
  * The watch is on it. As page_watch_begin(). */
 uint64_t page_watch_lifted_so_far(uintptr_t at);

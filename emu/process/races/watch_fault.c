@@ -11,7 +11,6 @@
 #include "emu/process/races/watched_threads.h"
 
 enum {
-	INSTRUCTION = 15,    /* bytes, at most */
 	SMALL_STACK = 32768, /* of a signal handler: too small for the unwinder */
 	FRAME_REACH = 65536, /* a signal's frame is smaller */
 	DEVICE_COST = 16     /* of a step, as it copies long ranges, and by short steps */
@@ -84,13 +83,12 @@ static bool tell_of_access(const struct watched_page *page, uintptr_t at, const 
 	struct call_stack stack = { .count = 0 };
 	struct page_access access = {
 		.at = at,
-		.is_store = interrupted->uc_mcontext.gregs[REG_ERR] & 2,
+		.is_store = interrupted->uc_mcontext.gregs[REG_ERR] & PAGE_FAULT_STORE,
 		.is_sure = true,
 		.code = (uintptr_t)interrupted->uc_mcontext.gregs[REG_RIP],
 		.lifted = atomic_load(&page->lifts) - 1, /* for this one */
 		.stack = &stack,
 	};
-	unsigned char selector = calls_open();
 	bool told = false, on = false;
 
 	for (uint16_t n = atomic_load(&page->nodes); n; n = atomic_load(&watched.node[n].next)) {
@@ -107,15 +105,12 @@ static bool tell_of_access(const struct watched_page *page, uintptr_t at, const 
 	}
 	if (!told)
 		watch_count(&watch_table.counts.neighbours);
-	calls_trap(selector);
 	return on;
 }
 
 /* This thread's access to the page is over, or its page is free. */
 static void tell_made(const struct watched_page *page, bool is_free)
 {
-	unsigned char selector = calls_open();
-
 	for (uint16_t n = atomic_load(&page->nodes); n; n = atomic_load(&watched.node[n].next)) {
 		struct page_watch *watch = &watch_table.watch[watched.node[n].watch];
 		int maker = (int)exempt_thread();
@@ -123,26 +118,24 @@ static void tell_made(const struct watched_page *page, bool is_free)
 		if (atomic_compare_exchange_strong(&watch->maker, &maker, 0))
 			watch_table.ops->made(watch->arg, is_free);
 	}
-	calls_trap(selector);
 }
 
-/* Inside watched_enter(). `code` is the instruction, or the end of it. */
-static void tell_of_bytes(const struct byte_access *found, ucontext_t *interrupted, uintptr_t code)
+/* Inside watched_enter(), behind the access. */
+static void tell_of_bytes(const struct byte_access *found, ucontext_t *interrupted)
 {
 	struct page_watch *watch = &watch_table.watch[found->watch];
 	struct call_stack stack;
 	struct page_access access = {
-		.at = found->at, .is_store = found->is_store, .is_sure = found->is_sure, .code = code, .stack = &stack
+		.at = found->at,
+		.is_store = found->is_store,
+		.is_sure = found->is_sure,
+		.code = (uintptr_t)interrupted->uc_mcontext.gregs[REG_RIP],
+		.stack = &stack,
 	};
-	const struct watched_thread *thread = watched_thread_self();
 
 	if (guard_made(interrupted) || (watch_table.ops->inside && watch_table.ops->inside()) ||
 	    atomic_exchange(&watch->told, true))
 		return;
-	if (thread && code - thread->fault_code <= INSTRUCTION) { /* its page has told */
-		access.is_store = thread->fault_is_store;
-		access.is_sure = true;
-	}
 	take_stack(&stack, interrupted);
 	watch_count(&watch_table.counts.accesses);
 	if (watch_tells(watch, &access) && atomic_exchange(&watch->maker, 0))
@@ -150,7 +143,7 @@ static void tell_of_bytes(const struct byte_access *found, ucontext_t *interrupt
 }
 
 /* Behind a step, for which the kernel raises one SIGTRAP, though there may be a breakpoint, too. */
-void watch_fault_stepped(uintptr_t at, ucontext_t *interrupted)
+void watch_fault_stepped(uintptr_t at, bool is_store, ucontext_t *interrupted)
 {
 	unsigned char selector = calls_open();
 	struct byte_access found;
@@ -161,8 +154,8 @@ void watch_fault_stepped(uintptr_t at, ucontext_t *interrupted)
 	watched_gave();
 	if (page)
 		tell_made(page, false);
-	if (byte_watch_has(at, &found))
-		tell_of_bytes(&found, interrupted, (uintptr_t)interrupted->uc_mcontext.gregs[REG_RIP]);
+	if (byte_watch_has(at, is_store, &found))
+		tell_of_bytes(&found, interrupted);
 	watched_leave();
 	calls_trap(selector);
 }
@@ -177,7 +170,7 @@ void watch_fault_at_breakpoint(const siginfo_t *info, ucontext_t *interrupted)
 	watched_enter();
 	watched_gave();
 	if (byte_watch_find(info, &found))
-		tell_of_bytes(&found, interrupted, (uintptr_t)interrupted->uc_mcontext.gregs[REG_RIP]);
+		tell_of_bytes(&found, interrupted);
 	watched_leave();
 	calls_trap(selector);
 	exempt_unblock(mask);
@@ -245,21 +238,30 @@ static bool fault_pauses(uintptr_t at)
 	return true;
 }
 
-static void note_fault(const ucontext_t *interrupted)
+/* The page is given back. True: it is protected again behind this access, of which breakpoints tell then, as the kind of a stepped
+ * one is known. */
+static bool page_given(struct watched_page *page, uintptr_t at, ucontext_t *interrupted, bool guarded)
 {
-	struct watched_thread *thread = watched_thread_self();
+	unsigned char selector = calls_open();
+	bool on = false, steps = false;
 
-	if (!thread)
-		return;
-	thread->fault_code = (uintptr_t)interrupted->uc_mcontext.gregs[REG_RIP];
-	thread->fault_is_store = interrupted->uc_mcontext.gregs[REG_ERR] & 2;
+	if (guarded || (watch_table.ops->inside && watch_table.ops->inside()))
+		watch_count(&watch_table.counts.neighbours);
+	else
+		on = tell_of_access(page, at, interrupted);
+	if (is_beside(page, at, guarded) || byte_watch_on(at))
+		steps = page_step(page, at, interrupted, guarded ? DEVICE_COST : 1);
+	if (on && !steps)
+		tell_made(page, true);
+	calls_trap(selector);
+	return steps;
 }
 
 static bool page_fault(uintptr_t at, ucontext_t *interrupted, bool guarded)
 {
 	struct watched_page *page;
 	exempt_mask mask = exempt_block();
-	bool ours, gave, on = false, steps = false;
+	bool ours, steps;
 
 	if (!guarded && fault_pauses(at)) {
 		exempt_unblock(mask);
@@ -268,21 +270,9 @@ static bool page_fault(uintptr_t at, ucontext_t *interrupted, bool guarded)
 	watched_enter();
 	page = watched_find(at);
 	ours = page && atomic_load(&page->state) != WATCHED_GONE;
-	gave = ours && watched_give_back(page);
-	note_fault(interrupted);
+	steps = ours && watched_give_back(page);
 	watched_gave();
-	if (gave) {
-		bool inside = watch_table.ops->inside && watch_table.ops->inside();
-
-		if (guarded || inside)
-			watch_count(&watch_table.counts.neighbours);
-		else
-			on = tell_of_access(page, at, interrupted);
-		if (is_beside(page, at, guarded))
-			steps = page_step(page, at, interrupted, guarded ? DEVICE_COST : 1);
-		if (on && !steps)
-			tell_made(page, true);
-	}
+	steps = steps && page_given(page, at, interrupted, guarded);
 	watched_leave();
 	if (!steps) /* else the handler's return does it, and a handler of the program's would fault in between */
 		exempt_unblock(mask);

@@ -49,6 +49,6 @@ static inline void watch_count(atomic_uint_fast64_t *counter)
 bool watch_fault(const siginfo_t *info, void *context, bool guarded);
 /* For page_steps_start(). */
 void watch_fault_at_breakpoint(const siginfo_t *info, ucontext_t *interrupted);
-void watch_fault_stepped(uintptr_t at, ucontext_t *interrupted);
+void watch_fault_stepped(uintptr_t at, bool is_store, ucontext_t *interrupted);
 
 #endif

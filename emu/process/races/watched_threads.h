@@ -56,11 +56,10 @@ struct watched_thread {
 	unsigned int missed;            /* watched.ends when a fault last found no page */
 	atomic_uint depth;              /* of `call` */
 	unsigned int steps;             /* of `step`: on pages that are protected again after one instruction (page_step.h) */
-	uintptr_t step[WATCHED_STEPS];
+	uintptr_t step[WATCHED_STEPS];  /* where it touches them, */
+	bool step_is_store[WATCHED_STEPS];
 	exempt_mask step_mask; /* then its own again */
 	uintptr_t step_code;   /* the instruction */
-	uintptr_t fault_code;  /* the last that has faulted, */
-	bool fault_is_store;
 	struct watched_call call[WATCHED_CALLS];
 	/* What the thread was in when it was asked. */
 	long asked_number;

@@ -209,23 +209,26 @@ static void poll_memory(unsigned round)
 	kit_sent(racy() && race_this->how ? 2 : 1);
 }
 
-/* One look at what the peer writes; right: behind the message that tells of it. */
+/* One look at each of the peer's writes; right: behind the message that tells of them. */
 static void one_look(unsigned round)
 {
+	const size_t each = sizeof(uint64_t), all = each * race_this->how;
+
 	(void)round;
 	if (race_self == PEER) {
-		kit_put(TARGET, SOURCE, X, sizeof(uint64_t), 0);
-		kit_sent(1);
+		for (size_t at = 0; at < all; at += each)
+			kit_put(TARGET, SOURCE + at, X + at, each, 0);
+		kit_sent(race_this->how);
 		kit_send(TARGET, SOURCE + KIT_PAGE, SIZE, 0);
 		kit_sent(1);
 		return;
 	}
-	if (racy())
-		(void)race_load(kit_area + X);
+	for (size_t at = 0; racy() && at < all; at += each)
+		(void)race_load(kit_area + X + at);
 	kit_receive(INBOX, SIZE);
 	kit_came(1);
-	if (!racy())
-		(void)race_load(kit_area + X);
+	for (size_t at = 0; !racy() && at < all; at += each)
+		(void)race_load(kit_area + X + at);
 }
 
 #define LOADED "operation-load"
@@ -320,8 +323,10 @@ static const struct race_case cases[] = {
 	RACE("sum-of-processor", "atomic-mixed", LOADED "|" STORED, 2, sums_on_both_sides),
 	TWIN("sum-of-own-nic", "atomic-mixed", 2, sums_on_both_sides),
 
-	RACE("looked-at-once-while-written", "target-load", LOADED "|" POLLED, 2, one_look),
-	TWIN("looked-at-once-when-told", "target-load", 2, one_look),
+	RACE("looked-at-once-while-written", "target-load", LOADED "|" POLLED, 2, one_look, .how = 1),
+	RACE("many-looked-at-once-while-written", "target-load", LOADED "|" POLLED, 2, one_look, .how = 12),
+	TWIN("looked-at-once-when-told", "target-load", 2, one_look, .how = 1),
+	TWIN("many-looked-at-once-when-told", "target-load", 2, one_look, .how = 12),
 
 	RACE("last-byte-polled", "polling", POLLED, 2, poll_memory, .how = 0),
 	RACE("flag-polled", "polling", POLLED "|" LOADED, 2, poll_memory, .how = 1),

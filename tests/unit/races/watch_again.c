@@ -126,6 +126,54 @@ static void no_pause_where_it_is_told(void)
 	page_watch_end(second);
 }
 
+static struct page_watch *bytes_meanwhile;
+
+static void *watch_bytes_meanwhile(void *pages)
+{
+	while (!atomic_load(&paused))
+		sched_yield();
+	told_meanwhile.goes_on = true;
+	bytes_meanwhile = case_try((unsigned char *)pages + 40, 8, PAGE_WATCH_BYTES, &told_meanwhile);
+	atomic_store(&may_go, 1);
+	return NULL;
+}
+
+/* A breakpoint that begins in a pause meets the access for which the thread has paused. */
+static void bytes_are_watched_in_a_pause(void)
+{
+	volatile unsigned char *pages = case_pages();
+	struct page_watch *watch;
+	pthread_t other;
+
+	case_start();
+	case_paused = pause_until_told;
+	NEED(!pthread_create(&other, NULL, watch_bytes_meanwhile, (void *)pages));
+	watch = case_watch((void *)pages, 64, PAGE_WATCH_PAUSES, NULL);
+	pages[40] = case_byte(40); /* what it was */
+	NEED(!pthread_join(other, NULL));
+	NEED(paused == 1 && told_meanwhile.times == (bytes_meanwhile ? 1 : 0));
+	NEED(!bytes_meanwhile || (told_meanwhile.is_store && told_meanwhile.is_sure));
+	page_watch_end(watch);
+	page_watch_end(bytes_meanwhile);
+}
+
+static void no_pause_where_a_breakpoint_tells(void)
+{
+	volatile unsigned char *pages = case_pages();
+	struct told told = { 0 };
+	struct page_watch *first, *second;
+
+	case_start();
+	case_paused = pause_until_told;
+	first = case_watch((void *)pages, 64, PAGE_WATCH_PAUSES, NULL);
+	second = case_try((void *)(pages + 40), 8, PAGE_WATCH_BYTES, &told);
+	atomic_store(&may_go, 1); /* if it pauses all the same */
+	pages[40] = 1;
+	NEED(!second || (!paused && told.times == 1));
+	page_watch_end(first);
+	page_watch_end(second);
+}
+
 /* --- a page that was lifted --- */
 
 static void a_later_watch_protects_again(void)
@@ -151,6 +199,8 @@ const struct watch_case watch_again_cases[] = {
 	{ "behind_a_string", behind_a_string },
 	{ "what_is_watched_in_a_pause", what_is_watched_in_a_pause },
 	{ "no_pause_where_it_is_told", no_pause_where_it_is_told },
+	{ "bytes_are_watched_in_a_pause", bytes_are_watched_in_a_pause },
+	{ "no_pause_where_a_breakpoint_tells", no_pause_where_a_breakpoint_tells },
 	{ "a_later_watch_protects_again", a_later_watch_protects_again },
 	{ 0 },
 };

@@ -251,6 +251,84 @@ static void by_bytes_alone(void)
 	page_watch_end(watch);
 }
 
+/* Bytes that a peer has stored are not the program's doing, once that is said. */
+static void stored_by_another(void)
+{
+	volatile unsigned char *pages = case_pages();
+	struct told told = { .goes_on = true };
+	unsigned char bytes[8] = { 1, 2, 3 };
+	struct page_watch *watch;
+
+	case_start();
+	watch = watch_stack(pages + 64, 8, PAGE_WATCH_BYTES, &told);
+	NEED(guard_copy((void *)(pages + 64), bytes, sizeof(bytes)));
+	(void)pages[64];
+	NEED(told.times == 1 && told.is_store && !told.is_sure);
+	page_watch_renew();
+	(void)pages[64];
+	NEED(told.times == 2 && !told.is_store && !told.is_sure);
+	pages[64] = 7;
+	NEED(told.times == 3 && told.is_store);
+	page_watch_end(watch);
+}
+
+/* The kind of an access that is stepped over is known, whatever the bytes are. */
+static void stepped_over(void)
+{
+	volatile unsigned char *pages = case_pages();
+	struct told told = { .goes_on = true }, beside_told = { 0 };
+	struct page_watch *watch, *beside;
+
+	case_start();
+	watch = watch_stack(pages + 64, 8, PAGE_WATCH_BYTES, &told);
+	beside = case_watch((void *)(pages + 128), 8, PAGE_WATCH_ALL, &beside_told);
+	pages[64] = case_byte(64); /* what it was */
+	NEED(told.times == 1 && told.is_store && told.is_sure && told.at == (uintptr_t)&pages[64]);
+	pages[64] = 7;
+	(void)pages[64];
+	NEED(told.times == 3 && !told.is_store && told.is_sure);
+	NEED(!beside_told.times);
+	page_watch_end(beside);
+	page_watch_end(watch);
+}
+
+/* The page is given back for the access, and protected again though nobody else waits for it. */
+static void stepped_over_by_the_one_that_tells(void)
+{
+	volatile unsigned char *pages = case_pages();
+	struct told told = { .goes_on = true }, page_told = { 0 };
+	struct page_watch *watch, *page;
+
+	case_start();
+	watch = watch_stack(pages + 64, 8, PAGE_WATCH_BYTES, &told);
+	page = case_watch((void *)(pages + 64), 8, PAGE_WATCH_ALL, &page_told);
+	pages[64] = case_byte(64);
+	NEED(page_told.times == 1 && page_told.is_store);
+	NEED(told.times == 1 && told.is_store && told.is_sure);
+	page_watch_end(page);
+	page_watch_end(watch);
+}
+
+static void stores_alone_beside_a_page(void)
+{
+	volatile unsigned char *pages = case_pages();
+	volatile long value = 3, read;
+	struct told told = { .goes_on = true }, beside_told = { 0 };
+	struct page_watch *watch, *beside;
+
+	case_start();
+	watch = watch_stack(&value, sizeof(value), PAGE_WATCH_STORES, &told);
+	beside = case_watch((void *)(pages + 128), 8, PAGE_WATCH_ALL, &beside_told);
+	read = value;
+	NEED(!told.times && read == 3);
+	pages[0] = (unsigned char)value; /* stepped over */
+	NEED(!told.times);
+	value = 3;
+	NEED(told.times == 1 && told.is_store && told.is_sure);
+	page_watch_end(beside);
+	page_watch_end(watch);
+}
+
 const struct watch_case watch_byte_cases[] = {
 	{ "on_a_stack", on_a_stack },
 	{ "stores_to_a_stack_alone", stores_to_a_stack_alone },
@@ -262,5 +340,9 @@ const struct watch_case watch_byte_cases[] = {
 	{ "own_action_of_breakpoints", own_action_of_breakpoints },
 	{ "all_descriptors_closed", all_descriptors_closed },
 	{ "by_bytes_alone", by_bytes_alone },
+	{ "stored_by_another", stored_by_another },
+	{ "stepped_over", stepped_over },
+	{ "stepped_over_by_the_one_that_tells", stepped_over_by_the_one_that_tells },
+	{ "stores_alone_beside_a_page", stores_alone_beside_a_page },
 	{ NULL, NULL },
 };

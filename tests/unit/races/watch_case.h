@@ -33,7 +33,7 @@ _Noreturn void case_failed(const char *file, int line, const char *what);
 struct told {
 	atomic_int times;
 	uintptr_t at;
-	bool is_store;
+	bool is_store, is_sure;
 	uintptr_t code;
 	uint64_t lifted;
 	struct call_stack stack;

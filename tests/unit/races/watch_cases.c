@@ -49,6 +49,7 @@ static bool accessed(void *arg, const struct page_access *access)
 
 	told->at = access->at;
 	told->is_store = access->is_store;
+	told->is_sure = access->is_sure;
 	told->code = access->code;
 	told->lifted = access->lifted;
 	told->stack = *access->stack;
