@@ -62,11 +62,12 @@ void *check_alloc(size_t size)
 
 void check_free(void *bytes)
 {
-	struct check_block *block = (struct check_block *)((unsigned char *)bytes - offsetof(struct check_block, bytes));
+	struct check_block *block;
 	size_t class;
 
 	if (!bytes)
 		return;
+	block = (struct check_block *)((unsigned char *)bytes - offsetof(struct check_block, bytes));
 	class = block->class;
 	check_lock(&lock);
 	block->next = unused[class];
