@@ -12,7 +12,8 @@
 #include "emu/process/races/byte_watch.h"
 #include "emu/process/races/memory_map.h"
 
-enum { STEPS = 256 /* of a page */, SA_RESTORED = 0x04000000, PATIENCE = 1000, TRAP_FLAG = 0x100, BY_BREAKPOINT = 6 /* si_code */ };
+enum { STEPS = 256 /* of a page */, SA_RESTORED = 0x04000000, PATIENCE = 1000, TRAP_FLAG = 0x100, INT1 = 0xf1 };
+enum { BY_BREAKPOINT = 6 /* si_code */ };
 
 #define STEP_TICKS (UINT64_C(1) << 18) /* of the time stamp counter, a step: some 10,000 a second, */
 #define SPARE_TICKS (STEP_TICKS << 10) /* and so many at once */
@@ -106,6 +107,16 @@ static void as_without_us(int sig)
 	exempt_call(SYS_tgkill, exempt_call(SYS_getpid, 0, 0, 0, 0, 0, 0), exempt_thread(), sig, 0, 0, 0);
 }
 
+/* A virtual machine may lose what the trap was for (DR6), and then the kernel takes it for the program's INT1. */
+static bool is_trap(const siginfo_t *info, const ucontext_t *interrupted)
+{
+	unsigned char instruction = INT1;
+
+	if (info->si_code != TRAP_BRKPT)
+		return info->si_code == TRAP_TRACE || info->si_code == TRAP_HWBKPT;
+	return exempt_peek(&instruction, (void *)(interrupted->uc_mcontext.gregs[REG_RIP] - 1), 1) && instruction != INT1;
+}
+
 static void on_step(int sig, siginfo_t *info, void *context)
 {
 	struct watched_thread *thread = watched_thread_self();
@@ -113,7 +124,7 @@ static void on_step(int sig, siginfo_t *info, void *context)
 
 	if (info->si_code == BY_BREAKPOINT)
 		breakpoint(info, interrupted);
-	else if (info->si_code != TRAP_TRACE)
+	else if (!is_trap(info, interrupted))
 		as_without_us(sig);
 	else if (thread && thread->steps && is_string_unfinished(thread, interrupted) && may_step())
 		return;

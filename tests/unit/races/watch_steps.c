@@ -379,6 +379,39 @@ static void breakpoint(void)
 	NEED(WIFSIGNALED(status) && WTERMSIG(status) == SIGTRAP);
 }
 
+/* As the kernel tells of a step or a breakpoint whose reason was lost. */
+static void trap_without_a_reason(void)
+{
+	volatile unsigned char *pages = case_pages();
+	siginfo_t trap = { .si_signo = SIGTRAP, .si_code = TRAP_BRKPT };
+	struct told told = { 0 };
+	struct page_watch *watch;
+
+	case_start();
+	watch = case_watch((void *)(pages + 150), 10, PAGE_WATCH_ALL, &told);
+	NEED(!syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), SIGTRAP, &trap));
+	pages[0] = 1;
+	NEED(!told.times);
+	pages[150] = 1;
+	NEED(told.times == 1);
+	page_watch_end(watch);
+}
+
+/* Which is the program's own. */
+static void trap_of_int1(void)
+{
+	pid_t child;
+	int status;
+
+	case_start();
+	child = fork();
+	if (!child) {
+		__asm__ volatile(".byte 0xf1");
+		_exit(0);
+	}
+	NEED(waitpid(child, &status, 0) == child && WIFSIGNALED(status) && WTERMSIG(status) == SIGTRAP);
+}
+
 const struct watch_case watch_step_cases[] = {
 	{ "watched_behind_neighbours", watched_behind_neighbours },
 	{ "two_on_a_page", two_on_a_page },
@@ -395,5 +428,7 @@ const struct watch_case watch_step_cases[] = {
 	{ "own_action_unseen", own_action_unseen },
 	{ "steps_of_a_child", steps_of_a_child },
 	{ "breakpoint", breakpoint },
+	{ "trap_without_a_reason", trap_without_a_reason },
+	{ "trap_of_int1", trap_of_int1 },
 	{ NULL, NULL },
 };
