@@ -5,6 +5,8 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -69,13 +71,25 @@ Test(fork, closes_sockets_that_are_watched)
 
 static atomic_bool held, forking, whole;
 
+static bool main_sleeps(void)
+{
+	char path[64], line[128] = "";
+	const char *end;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/stat", getpid());
+	fd = open(path, O_RDONLY);
+	cr_assert(fd >= 0 && read(fd, line, sizeof(line) - 1) > 0);
+	close(fd);
+	end = strrchr(line, ')'); /* of its name */
+	return end && !strncmp(end, ") S", 3);
+}
+
 static void *hold_back(void *arg)
 {
 	fork_hold();
 	atomic_store(&held, true);
-	while (!atomic_load(&forking))
-		;
-	for (int i = 0; i < 10000; i++) /* the fork begins meanwhile */
+	while (!atomic_load(&forking) || !main_sleeps()) /* in the fork, or it has not waited, and sleeps for its child */
 		sched_yield();
 	atomic_store(&whole, true);
 	fork_let_go();
