@@ -92,6 +92,7 @@ static void *watch_post(void *owner, const struct post *from)
 	if (stays(post, from))
 		check_post_stays(post);
 	if (from->kind == OP_READ) {
+		check_post_reads(post, from->remote[0].key, from->remote[0].addr);
 		check_post_vector(post, from->iov, from->iov_count);
 		check_post_enter(post, from->iov, from->iov_count);
 		return post;

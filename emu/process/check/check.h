@@ -210,6 +210,7 @@ struct check_post {
 	uint8_t count, spans, sources;
 	bool has_context;
 	uint64_t digest, length, dest;
+	uint64_t remote;      /* stands for the bytes at the peer that it reads; 0: it reads none */
 	uint64_t tag, ignore; /* of a receive that fetches a claimed message */
 	struct iovec iov[CHECK_BUFFERS];
 	struct check_span span[LIMIT_IOV];       /* what the device writes to */
@@ -232,6 +233,8 @@ void check_post_context(struct check_post *post, const void *context, size_t siz
 void check_post_buffers(struct check_post *post, const struct iovec *iov, size_t count);
 /* Their bytes are to stay as they are: a source's until the end, a receive's until its message comes. */
 void check_post_stays(struct check_post *post);
+/* It is a read of bytes that begin there. */
+void check_post_reads(struct check_post *post, uint64_t key, uint64_t addr);
 /* Enters it, and tells of others that it shares a buffer or a context with. `results`: where the device writes to, unless it is a
  * receive; of its buffers the others are read. */
 void check_post_enter(struct check_post *post, const struct iovec *results, size_t count);

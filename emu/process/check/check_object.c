@@ -82,6 +82,8 @@ static void *note_post(void *owner, const struct post *from)
 		post = check_post_new(owner, process_front.calls[from->kind], false);
 	if (!post)
 		return NULL;
+	if (from->kind == OP_READ)
+		check_post_reads(post, from->remote[0].key, from->remote[0].addr);
 	post->fenced = from->flags & POST_FENCE;
 	post->in_order = post->behind_writes = true;
 	if (count) {

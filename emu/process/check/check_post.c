@@ -12,6 +12,9 @@
 
 #include <inttypes.h>
 #include <stddef.h>
+#include <string.h>
+
+#include "emu/process/check/check_race.h"
 
 static struct mutex lock = MUTEX_INITIALIZER; /* guards the lists and trees below */
 static struct mutex settling = MUTEX_INITIALIZER;
@@ -73,6 +76,11 @@ void check_post_buffers(struct check_post *post, const struct iovec *iov, size_t
 		post->iov[post->count++] = iov[i];
 		post->length += iov[i].iov_len;
 	}
+}
+
+void check_post_reads(struct check_post *post, uint64_t key, uint64_t addr)
+{
+	post->remote = race_mix(race_mix(race_mix(post->dest + 1) + key) + addr) | 1;
 }
 
 void check_post_stays(struct check_post *post)
@@ -141,10 +149,20 @@ static void unordered_note(const struct meeting *meeting, const struct check_spa
 	meeting->unordered->both = (struct iovec){ (void *)(uintptr_t)first, last - first + 1 };
 }
 
-/* Reads that fill buffers from the same place on: what they bring is not wanted. What an atomic has fetched is. */
+static bool is_posted_alike(const struct check_post *a, const struct check_post *b)
+{
+	return a->posted.count == b->posted.count &&
+	       !memcmp(a->posted.frame, b->posted.frame, a->posted.count * sizeof(a->posted.frame[0]));
+}
+
+/* Reads of the same bytes into the same place, again and again, as measurements have them: what they bring is not wanted. What an
+ * atomic has fetched is. */
 static bool is_unwanted(const struct check_span *other, const struct meeting *meeting)
 {
-	return other->range.first == meeting->range->first && !(other->post->sources && meeting->post->sources);
+	const struct check_post *post = meeting->post;
+	bool again = other->newer != other || is_posted_alike(other->post, post);
+
+	return other->range.first == meeting->range->first && post->remote && other->post->remote == post->remote && again;
 }
 
 static bool is_behind(const struct check_post *other, const struct meeting *meeting, bool other_fills)

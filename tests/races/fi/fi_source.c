@@ -206,6 +206,30 @@ static void results_meet(unsigned round)
 	kit_sent(2);
 }
 
+/* Reads into one place: one behind another, from one line, or from two; right: of the same bytes, as often as in a measurement. */
+static void results_of_one_place(unsigned round)
+{
+	unsigned times = racy() ? 1 : 8;
+
+	(void)round;
+	if (race_self == TARGET)
+		return;
+	for (unsigned i = 0; i < times; i++)
+		kit_get(TARGET, RESULT, X, SIZE, 0);
+	kit_get(TARGET, RESULT, X, SIZE, 0);
+	kit_sent(times + 1);
+}
+
+static void results_of_two_places(unsigned round)
+{
+	(void)round;
+	if (race_self == TARGET)
+		return;
+	for (int i = 0; i < 2; i++)
+		kit_get(TARGET, RESULT, racy() && i ? Y : X, SIZE, 0);
+	kit_sent(2);
+}
+
 /* A read into what is still written from, or, by how 1, read into. Right: fenced. */
 static void read_into_used(unsigned round)
 {
@@ -345,6 +369,10 @@ static const struct race_case cases[] = {
 	TWIN("read-written-on-fenced", "missing-completion", 2, read_goes_on, .how = 2),
 	RACE("results-share-a-byte", "several-buffers", OP_OP, 2, results_meet, .how = 0),
 	RACE("fetched-to-one-place", "several-buffers", OP_OP, 2, results_meet, .how = 1),
+	RACE("results-of-one-place", "several-buffers", OP_OP, 2, results_of_one_place),
+	RACE("results-of-two-places", "several-buffers", OP_OP, 2, results_of_two_places),
+	TWIN("results-of-one-place-again", "several-buffers", 2, results_of_one_place),
+	TWIN("results-not-wanted", "several-buffers", 2, results_of_two_places),
 	TWIN("results-side-by-side", "several-buffers", 2, results_meet, .how = 0),
 	TWIN("fetched-side-by-side", "several-buffers", 2, results_meet, .how = 1),
 	RACE("read-into-source", "several-buffers", OP_OP, 2, read_into_used, .how = 0),
