@@ -104,16 +104,19 @@ Test(sim_races, a_shorter_time_does_not_pass)
 Test(sim_races, what_tells_lets_go)
 {
 	static const struct {
-		enum op_kind kind;
+		enum op_kind first, kind;
 		uint32_t flags, order;
 		bool tells;
 	} rows[] = {
-		{ OP_SEND, 0, EP_ORDER_SAW, true },
-		{ OP_SEND, 0, 0, false },
-		{ OP_WRITE, POST_CQ_DATA, EP_ORDER_RMA_WAW, false }, /* it waits itself */
-		{ OP_ATOMIC, POST_CQ_DATA, EP_ORDER_RAW | EP_ORDER_WAW, true },
-		{ OP_ATOMIC, POST_CQ_DATA, 0, false },
-		{ OP_WRITE, 0, EP_ORDER_ALL, false },
+		{ OP_WRITE, OP_SEND, 0, EP_ORDER_SAW, true },
+		{ OP_WRITE, OP_SEND, 0, 0, false },
+		{ OP_WRITE, OP_WRITE, POST_CQ_DATA, EP_ORDER_RMA_WAW, false }, /* it waits itself */
+		{ OP_WRITE, OP_ATOMIC, POST_CQ_DATA, EP_ORDER_RAW | EP_ORDER_WAW, true },
+		{ OP_WRITE, OP_ATOMIC, POST_CQ_DATA, 0, false },
+		{ OP_WRITE, OP_WRITE, 0, EP_ORDER_ALL, false },
+		/* Nothing that may pass it tells of a read. */
+		{ OP_READ, OP_SEND, 0, EP_ORDER_SAW, false },
+		{ OP_READ, OP_ATOMIC, POST_CQ_DATA, EP_ORDER_RAW | EP_ORDER_WAW, false },
 	};
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
@@ -121,7 +124,7 @@ Test(sim_races, what_tells_lets_go)
 		struct job *first;
 
 		stage_open(&stage, LATE, rows[i].order);
-		first = stage_post(&stage, OP_WRITE, 0, 0);
+		first = stage_post(&stage, rows[i].first, 0, 0);
 		cr_assert(!first->done);
 		stage_post(&stage, rows[i].kind, 1, rows[i].flags);
 		cr_assert_eq(first->done, rows[i].tells, "row %zu", i);
@@ -187,6 +190,23 @@ Test(sim_races, what_tells_passes_what_it_is_in_no_order_with)
 	cr_assert(!second->done && told.open == 1);
 	model_pass(stage.bed.model, LATE);
 	cr_assert(second->done);
+	stage_end(&stage);
+}
+
+/* An order of writes says nothing of a read before them. */
+Test(sim_races, what_tells_passes_a_read)
+{
+	struct job *read, *write;
+	struct stage stage;
+
+	stage_open(&stage, 2 * LATE, EP_ORDER_RMA_WAW);
+	read = stage_post(&stage, OP_READ, 0, 0);
+	told.hold_ns = LATE;
+	write = stage_post(&stage, OP_WRITE, 1, POST_CQ_DATA);
+	model_pass(stage.bed.model, LATE);
+	cr_assert(stage_has(&stage, write->bytes, 1) && told.closed == 1 && told.open == 1 && !read->done);
+	model_pass(stage.bed.model, LATE);
+	cr_assert(read->done && told.open == 0);
 	stage_end(&stage);
 }
 

@@ -23,13 +23,14 @@ struct open_access {
 	struct open_access *next;
 	struct session *session;
 	uint64_t seq, mr_id;
-	uint64_t until_ns; /* not before that of an earlier one of the session, but for one that waits and is in no order with it */
+	uint64_t until_ns; /* not before that of an earlier one of the session, but for one that waits, if no order says so */
 	bool passes;       /* it is that */
 	bool waits;        /* its time is over when open_access_go_on() says so */
 	bool apart;        /* its bytes come by open_access_store() */
 	bool answered;     /* its initiator knows no more by that than that its source is free */
 	bool executed;     /* told; a READ may be asked again */
 	bool late;         /* its bytes are held (held.h) */
+	bool changes;      /* its bytes; else what comes behind it in its session says nothing of it: that would have waited */
 	bool atomic;
 	bool message; /* of which the program knows */
 	void *open;
@@ -82,6 +83,11 @@ static bool open_is_any(const struct open_access *open)
 	return open;
 }
 
+static bool open_changes(const struct open_access *open)
+{
+	return open->changes;
+}
+
 void open_access_let_go(struct session *session)
 {
 	nic_role(session->ep->nic);
@@ -109,7 +115,7 @@ void open_access_go_on(struct session *session, uint64_t seq)
 		return;
 	}
 	while (*at) {
-		if ((*at)->session == session && (*at == own ? !stays : !alone))
+		if ((*at)->session == session && (*at == own ? !stays : (*at)->changes && !alone))
 			let_go(at);
 		else
 			at = &(*at)->next;
@@ -198,7 +204,7 @@ static uint64_t open_access_add(struct session *session, const struct open_acces
 		return 0;
 	}
 	for (const struct open_access *before = nic->opens; before && !what->passes; before = before->next)
-		if (before->session == session && before->until_ns > until_ns)
+		if (before->session == session && before->until_ns > until_ns && (before->changes || !what->waits))
 			until_ns = before->until_ns;
 	while (*at && (*at)->until_ns <= until_ns)
 		at = &(*at)->next;
@@ -270,6 +276,7 @@ struct open_way open_access_begin(struct conn *conn, const struct access *ask, c
 	struct session *session = conn->session;
 	struct open_access what = { .seq = wire_get64(conn->in.head.seq),
 				    .mr_id = mr->id,
+				    .changes = effect->changes,
 				    .atomic = effect->element,
 				    .answered = !answer_delivers(conn, ask, effect) };
 	struct race_access access = {
@@ -292,18 +299,18 @@ struct open_way open_access_begin(struct conn *conn, const struct access *ask, c
 	what.passes = access.tells && access.waits && !keeps && conn->in.head.flags & WIRE_F_FIRST;
 	/* Others may learn of it by atomics of theirs, as of a lock that is let go. */
 	if (effect->changes && effect->element && !(session->peer_needs_no & WIRE_NO_ATOMIC))
-		let_go_those(session, keeps ? open_is_any : open_is_atomic);
+		let_go_those(session, keeps ? open_changes : open_is_atomic);
 	conn->in.waits_ns = access_open(session, &access, &what, &way.apart);
 	way.waits = conn->in.waits_ns;
 	way.late = way.waits && !what.waits;
 	if (access.tells && effect->changes && keeps && !way.waits)
-		open_access_let_go(session);
+		let_go_those(session, open_changes);
 	return way;
 }
 
 void open_access_message(struct session *session, uint64_t seq, const struct rx *rx, uint64_t length)
 {
-	struct open_access what = { .seq = seq, .message = true };
+	struct open_access what = { .seq = seq, .changes = true, .message = true };
 	struct iovec runs[LIMIT_IOV];
 	struct place place;
 	struct race_access access = {
@@ -405,5 +412,5 @@ void open_access_before(struct session *session, const struct wire_head *head)
 	if (head->op == WIRE_WRITE || head->op == WIRE_READ || head->op == WIRE_ATOMIC || head->op == WIRE_TAKEN)
 		return; /* open_access_begin() */
 	if (!(session->peer_needs_no & WIRE_NO_SAW))
-		open_access_let_go(session);
+		let_go_those(session, open_changes);
 }

@@ -132,10 +132,13 @@ static __attribute__((noinline)) bool read_in_the_way(const struct session *sess
 }
 
 /* The peer takes a READ's bytes when it has room to send them. A message that was posted after it (send after read) may tell
- * the peer's program to change them, or be received into them: it waits for the data. */
+ * the peer's program to change them, or be received into them: it waits for the data. A queue pair's need not without a fence (IBA
+ * 10.8), and does not where races are looked for. */
 static bool send_passes_reads(const struct session *session)
 {
-	return !(session->ep->attr.order & EP_ORDER_SAR);
+	const struct ep *ep = session->ep;
+
+	return !(ep->attr.order & EP_ORDER_SAR) || (ep->pairing && ep->nic->config.races);
 }
 
 /* Flags that only a few ops have. */

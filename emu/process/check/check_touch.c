@@ -205,7 +205,8 @@ static bool accessed(void *arg, const struct page_access *access)
 		return maybe_polled(open, access);
 	if (atomic_load(&open->over))
 		return true;
-	if (atomic_load(known_of(open->what.session)) < open->serial)
+	/* What came behind a read says nothing of it: it would have waited, if an order was asked for. */
+	if (!open->what.changes || atomic_load(known_of(open->what.session)) < open->serial)
 		tell_touched_place(open, access);
 	return false;
 }

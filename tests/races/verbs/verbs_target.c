@@ -89,6 +89,33 @@ static void message_by_another_pair(enum ibv_wr_opcode opcode)
 	}
 }
 
+/* What comes behind a READ says nothing of it; right: it has a fence. */
+static void told_behind_a_read(enum ibv_wr_opcode opcode)
+{
+	if (!race_self)
+		expects(1, 0, BOX, SHORT);
+	race_meet();
+	if (race_self) {
+		begin(0, 0, READ, INTO, X, LONG);
+		begin_as(0, 0, racy() ? IBV_SEND_SIGNALED : IBV_SEND_SIGNALED | IBV_SEND_FENCE, opcode, FROM, HEAD, SHORT);
+		finish(0);
+		finish(0);
+	} else {
+		received(0);
+		fill(X, LONG, 1);
+	}
+}
+
+static void message_behind_a_read(void)
+{
+	told_behind_a_read(SEND);
+}
+
+static void immediate_behind_a_read(void)
+{
+	told_behind_a_read(WRITE_TELLING);
+}
+
 static void send_by_another_pair(void)
 {
 	message_by_another_pair(SEND);
@@ -338,6 +365,8 @@ static const struct race_case target_cases[] = {
 	VERBS_RACE("adds-by-the-cpu", "atomic-mixed", "operation-store|operation-load", 2, adds_by_the_cpu),
 	VERBS_RACE("send-by-another-pair", "missing-order", "operation-load", 2, send_by_another_pair),
 	VERBS_RACE("immediate-by-another-pair", "missing-order", "operation-load", 2, immediate_by_another_pair),
+	VERBS_RACE("message-behind-a-read", "missing-order", "operation-store", 2, message_behind_a_read),
+	VERBS_RACE("immediate-behind-a-read", "missing-order", "operation-store", 2, immediate_behind_a_read),
 	VERBS_RACE("message-before-the-write", "missing-order", "operation-load", 2, message_before_the_write),
 	VERBS_RACE("clears-after-the-message", "target-store", "operation-store", 2, clears_after_the_message),
 	VERBS_RACE("polls-the-last-byte", "polling", "memory-polled", 2, polls_the_last_byte),
@@ -346,6 +375,8 @@ static const struct race_case target_cases[] = {
 		   .type = IBV_QPT_UC),
 	VERBS_TWIN("completed-and-told", "target-load", 2, completed_and_told),
 	VERBS_TWIN("loads-while-read", "target-load", 2, told_and_loads),
+	VERBS_TWIN("message-behind-a-fenced-read", "missing-order", 2, message_behind_a_read),
+	VERBS_TWIN("immediate-behind-a-fenced-read", "missing-order", 2, immediate_behind_a_read),
 	VERBS_TWIN("stores-beside", "target-store", 2, told_and_stores),
 	VERBS_TWIN("send-behind-the-write", "missing-order", 2, send_behind_the_write),
 	VERBS_TWIN("immediate-behind-the-write", "missing-order", 2, immediate_behind_the_write),
