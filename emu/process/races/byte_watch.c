@@ -148,24 +148,35 @@ static uint8_t widest_before(uintptr_t end, size_t length)
 	return width;
 }
 
-bool byte_watch_begin(uint16_t watch, const struct iovec *range, bool stores_alone)
+static bool slots_are_free(void)
 {
-	uintptr_t at = (uintptr_t)range->iov_base, end = at + range->iov_len;
+	for (int i = 0; i < BREAKPOINTS; i++)
+		if (atomic_load(&slots[i].watch))
+			return false;
+	return true;
+}
+
+/* The first ones in turn, and the last ones. */
+bool byte_watch_begin(uint16_t watch, const struct iovec *range, bool stores_alone, bool whole)
+{
+	uintptr_t at = (uintptr_t)range->iov_base, end = at + range->iov_len, last = end;
+	int most = range->iov_len <= BREAKPOINTS * WIDEST && slots_are_free() ? BREAKPOINTS - 1 : 1;
 	struct slot *slot = breakpoint_free();
+	bool any = false;
 	uint8_t width;
 
-	if (!slot || !range->iov_len)
-		return false;
-	width = widest_at(at, range->iov_len);
-	if (!breakpoint_begin(slot, watch, at, width, stores_alone))
-		return false;
-	at += width;
-	slot = at < end ? breakpoint_free() : NULL;
-	if (slot) {
-		width = widest_before(end, end - at);
-		breakpoint_begin(slot, watch, end - width, width, stores_alone);
+	for (int i = 0; i < most && slot && at < end; i++, at += width) {
+		width = widest_at(at, end - at);
+		if (!breakpoint_begin(slot, watch, at, width, stores_alone))
+			break;
+		any = true;
+		slot = breakpoint_free();
 	}
-	return true;
+	if (any && slot && at < end) {
+		width = widest_before(end, end - at);
+		last -= breakpoint_begin(slot, watch, end - width, width, stores_alone) ? width : 0;
+	}
+	return any && (at >= last || !whole);
 }
 
 bool byte_watch_end(uint16_t watch)
@@ -187,27 +198,32 @@ static void access_of(const struct slot *slot, uint16_t watch, struct byte_acces
 	access->is_store = slot->stores_alone || breakpoint_bytes(access->at, slot->length) != atomic_load(&slot->before);
 }
 
-static struct slot *watched_slot(uintptr_t at)
+static struct slot *watched_slot(const struct touch *touch)
 {
-	for (int i = 0; i < BREAKPOINTS; i++)
-		if (atomic_load(&slots[i].watch) && at - atomic_load(&slots[i].at) < slots[i].length)
+	for (int i = 0; i < BREAKPOINTS; i++) {
+		uintptr_t first = atomic_load(&slots[i].at);
+
+		if (atomic_load(&slots[i].watch) && (touch->at - first < slots[i].length || first - touch->at < touch->length))
 			return &slots[i];
+	}
 	return NULL;
 }
 
-bool byte_watch_on(uintptr_t at)
+bool byte_watch_on(const struct touch *touch)
 {
-	return watched_slot(at);
+	return watched_slot(touch);
 }
 
-bool byte_watch_has(uintptr_t at, bool is_store, struct byte_access *access)
+bool byte_watch_has(const struct touch *touch, struct byte_access *access)
 {
-	const struct slot *slot = watched_slot(at);
+	const struct slot *slot = watched_slot(touch);
 	uint16_t watch = slot ? atomic_load(&slot->watch) : 0;
 
-	if (!watch || (slot->stores_alone && !is_store))
+	if (!watch || (slot->stores_alone && !touch->is_store))
 		return false;
-	*access = (struct byte_access){ .watch = watch, .at = atomic_load(&slot->at), .is_store = is_store, .is_sure = true };
+	*access = (struct byte_access){
+		.watch = watch, .at = atomic_load(&slot->at), .is_store = touch->is_store, .is_sure = true
+	};
 	return true;
 }
 

@@ -2,8 +2,9 @@
 /* byte_watch.h - watches of memory that is never protected, such as stacks: by breakpoints of the processor, which the kernel sets
  * for each thread of the program (perf_event_open(2)) and tells of by SIGTRAP behind the access.
  *
- * A thread has four, of up to eight bytes each. A watch takes two at most, for the first and the last bytes of a range. Accesses by
- * the kernel are not told, nor are those of threads that begin later. Where the kernel refuses, nothing is watched. */
+ * A thread has four, of up to eight bytes each. A watch takes two, for the first and the last bytes of a range, or all, if nobody
+ * has one and the range has no more bytes. Accesses by the kernel are not told, nor are those of threads that begin later. Where the
+ * kernel refuses, nothing is watched. */
 #ifndef EMU_PROCESS_BYTE_WATCH_H
 #define EMU_PROCESS_BYTE_WATCH_H
 
@@ -13,6 +14,7 @@
 #include <sys/uio.h>
 
 #include "emu/process/races/watched_pages.h"
+#include "emu/process/races/watched_threads.h"
 
 struct byte_access {
 	uint16_t watch;
@@ -21,18 +23,18 @@ struct byte_access {
 	bool is_sure;  /* and a load of what another has stored is one; not where stores alone are told, nor behind a step */
 };
 
-/* Watches the range for `watch`, which is not 0. False: it cannot. */
-bool byte_watch_begin(uint16_t watch, const struct iovec *range, bool stores_alone) REQUIRES(watched_lock);
+/* Watches the range for `watch`, which is not 0; `whole`: each of its bytes. False: it cannot, and what has begun is to be ended. */
+bool byte_watch_begin(uint16_t watch, const struct iovec *range, bool stores_alone, bool whole) REQUIRES(watched_lock);
 /* False: it has none. A handler inside watched_enter() may have found it before. */
 bool byte_watch_end(uint16_t watch) REQUIRES(watched_lock);
 /* Of all watches: nobody would take what the breakpoints tell. */
 void byte_watch_end_all(void) REQUIRES(watched_lock);
 /* In the handler of SIGTRAP, inside watched_enter(). False: no breakpoint of a watch has raised it. */
 bool byte_watch_find(const siginfo_t *info, struct byte_access *access);
-/* Is this byte watched? */
-bool byte_watch_on(uintptr_t at);
-/* The same of an access of that kind that begins at this byte, and has been made. */
-bool byte_watch_has(uintptr_t at, bool is_store, struct byte_access *access);
+/* Is any of these bytes watched? */
+bool byte_watch_on(const struct touch *touch);
+/* The same of an access that has been made. */
+bool byte_watch_has(const struct touch *touch, struct byte_access *access);
 /* Another has stored bytes: what differs from now on is the program's. */
 void byte_watch_renew(void) REQUIRES(watched_lock);
 /* In a fork's child, which has none of its parent's breakpoints. */

@@ -21,8 +21,8 @@ enum { BY_BREAKPOINT = 6 /* si_code */ };
 static atomic_bool on;
 static atomic_uint under_way; /* threads in a step */
 static struct exempt_action before;
-static void (*breakpoint)(const siginfo_t *info, ucontext_t *interrupted);      /* constant after the start, */
-static void (*step_made)(uintptr_t at, bool is_store, ucontext_t *interrupted); /* as is this */
+static void (*breakpoint)(const siginfo_t *info, ucontext_t *interrupted);    /* constant after the start, */
+static void (*step_made)(const struct touch *touch, ucontext_t *interrupted); /* as is this */
 
 static void on_step(int sig, siginfo_t *info, void *context);
 
@@ -92,11 +92,11 @@ static void end_step(struct watched_thread *thread, ucontext_t *interrupted)
 
 	leave_step(thread, interrupted);
 	for (unsigned int i = 0; i < count; i++)
-		step_made(thread->step[i], thread->step_is_store[i], interrupted);
+		step_made(&thread->step[i], interrupted);
 	if (!atomic_load(&on) || !watched_try(&mask))
 		return;
 	for (unsigned int i = 0; i < count && over; i++)
-		step_ends(thread->step[i]);
+		step_ends(thread->step[i].at);
 	watched_let_go(mask);
 }
 
@@ -140,7 +140,7 @@ bool page_steps_stand(void)
 }
 
 void page_steps_start(void (*event)(const siginfo_t *info, ucontext_t *interrupted),
-		      void (*made)(uintptr_t at, bool is_store, ucontext_t *interrupted))
+		      void (*made)(const struct touch *touch, ucontext_t *interrupted))
 {
 	const struct exempt_action action = {
 		.handler = (uintptr_t)on_step,
@@ -173,7 +173,7 @@ bool page_step_left(const struct watched_page *page)
 	return atomic_load(&page->spent) <= STEPS;
 }
 
-bool page_step(struct watched_page *page, uintptr_t at, ucontext_t *interrupted, unsigned int cost)
+bool page_step(struct watched_page *page, const struct touch *touch, ucontext_t *interrupted, unsigned int cost)
 {
 	struct watched_thread *thread = watched_thread_self();
 	greg_t *flags = &interrupted->uc_mcontext.gregs[REG_EFL];
@@ -198,8 +198,7 @@ bool page_step(struct watched_page *page, uintptr_t at, ucontext_t *interrupted,
 		*mask = step_mask(*mask);
 		*flags |= TRAP_FLAG;
 	}
-	thread->step_is_store[thread->steps] = interrupted->uc_mcontext.gregs[REG_ERR] & PAGE_FAULT_STORE;
-	thread->step[thread->steps++] = at;
+	thread->step[thread->steps++] = *touch;
 	return true;
 }
 

@@ -19,12 +19,12 @@ enum { PAGE_FAULT_STORE = 2 /* bit of REG_ERR */ };
 /* Puts the handler of SIGTRAP in place, if the program has none. Again is harmless. In the handler, `event` gets those of
  * breakpoints (byte_watch.h), and `made` each access of a step behind it. */
 void page_steps_start(void (*event)(const siginfo_t *info, ucontext_t *interrupted),
-		      void (*made)(uintptr_t at, bool is_store, ucontext_t *interrupted));
+		      void (*made)(const struct touch *touch, ucontext_t *interrupted));
 /* Is it still there? */
 bool page_steps_stand(void);
-/* In the handler of a fault at this byte of the page, which is lifted: `cost` of the steps that the page has are taken. True:
- * it steps, and no signal may come before the handler has returned. */
-bool page_step(struct watched_page *page, uintptr_t at, ucontext_t *interrupted, unsigned int cost);
+/* In the handler of a fault, which such a touch of the page, which is lifted, has raised: `cost` of the steps that the page has are
+ * taken. True: it steps, and no signal may come before the handler has returned. */
+bool page_step(struct watched_page *page, const struct touch *touch, ucontext_t *interrupted, unsigned int cost);
 /* Has the page steps left? Else it stays lifted. */
 bool page_step_left(const struct watched_page *page);
 /* In the handler of a fault that is the program's: its handler sees what it would without us. */

@@ -258,7 +258,8 @@ static bool watch_bytes(const struct page_watch *watch) REQUIRES(watched_lock)
 	const struct memory_mapping *mapping = watch->count ? memory_map_find((uintptr_t)watch->range[0].iov_base) : NULL;
 
 	return mapping && mapping->protection == (PROT_READ | PROT_WRITE) && page_steps_stand() &&
-	       byte_watch_begin((uint16_t)(watch - watch_table.watch), &watch->range[0], watch->kind == PAGE_WATCH_STORES);
+	       byte_watch_begin((uint16_t)(watch - watch_table.watch), &watch->range[0], watch->kind == PAGE_WATCH_STORES,
+				watch->kind == PAGE_WATCH_BYTES);
 }
 
 static struct page_watch *watch_try(const struct iovec *iov, size_t count_of, enum page_watch_kind kind, void *arg,
@@ -321,6 +322,41 @@ void page_watch_end(struct page_watch *watch)
 	if (watch->used)
 		watch_free(watch);
 	watched_let_go(mask);
+}
+
+bool page_watch_stands(const struct page_watch *watch)
+{
+	exempt_mask mask = watched_take();
+	bool stands = watch->used && watch->first;
+
+	for (uint16_t n = watch->first; n && stands; n = watched.node[n].more)
+		stands = atomic_load(&watched.page[watched.node[n].page].state) == WATCHED_PROTECTED;
+	watched_let_go(mask);
+	return stands;
+}
+
+static bool range_is_worn(const struct page_watch *watch, const struct iovec *range) REQUIRES(watched_lock)
+{
+	for (uint16_t n = watch->first; n; n = watched.node[n].more) {
+		const struct watched_page *page = &watched.page[watched.node[n].page];
+		uintptr_t at = atomic_load(&page->at), first = (uintptr_t)range->iov_base;
+
+		if (!page_step_left(page) && (at - first < range->iov_len || first - at < WATCHED_PAGE))
+			return true;
+	}
+	return false;
+}
+
+size_t page_watch_worn(const struct page_watch *watch, uintptr_t starts[WATCH_RANGES])
+{
+	exempt_mask mask = watched_take();
+	size_t count = 0;
+
+	for (uint8_t i = 0; watch->used && i < watch->count; i++)
+		if (range_is_worn(watch, &watch->range[i]))
+			starts[count++] = (uintptr_t)watch->range[i].iov_base;
+	watched_let_go(mask);
+	return count;
 }
 
 void page_watch_renew(void)

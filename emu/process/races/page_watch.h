@@ -60,6 +60,13 @@ void page_watch_exempt(void);
 struct page_watch *page_watch_begin(const struct iovec *iov, size_t count, enum page_watch_kind kind, void *arg);
 /* No accessed() with its arg runs after this has returned. NULL is allowed. */
 void page_watch_end(struct page_watch *watch);
+enum { WATCH_RANGES = 8 /* of a watch; the bytes of others are not watched */ };
+
+/* Is each of its pages protected now? As page_watch_begin(). */
+bool page_watch_stands(const struct page_watch *watch);
+/* The first bytes of those of its ranges that have a page that stays without protection, as what shares it is in use too often: how
+ * many. As page_watch_begin(). */
+size_t page_watch_worn(const struct page_watch *watch, uintptr_t starts[WATCH_RANGES]);
 /* A peer has stored bytes that may be watched: what differs from now on is the program's (page_access.is_sure). As
  * page_watch_begin(). */
 void page_watch_renew(void);

@@ -31,6 +31,18 @@ void page_watch_end(struct page_watch *watch)
 	(void)watch;
 }
 
+bool page_watch_stands(const struct page_watch *watch)
+{
+	(void)watch;
+	return false;
+}
+
+size_t page_watch_worn(const struct page_watch *watch, uintptr_t starts[WATCH_RANGES])
+{
+	(void)watch, (void)starts;
+	return 0;
+}
+
 void page_watch_renew(void) {}
 
 uint64_t page_watch_lifted_so_far(uintptr_t at)

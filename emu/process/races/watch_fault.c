@@ -40,14 +40,48 @@ static void take_stack(struct call_stack *stack, const ucontext_t *interrupted)
 	unwinding = NULL;
 }
 
-static bool watch_has(const struct page_watch *watch, uintptr_t at, bool is_store)
+/* An instruction for strings that is repeated goes over all that it counts. One that compares may end before. */
+static size_t string_length(const ucontext_t *interrupted)
 {
-	if (watch->kind == PAGE_WATCH_STORES && !is_store)
-		return false;
-	for (uint8_t i = 0; i < watch->count; i++)
-		if (at - (uintptr_t)watch->range[i].iov_base < watch->range[i].iov_len)
-			return true;
-	return false;
+	enum { REPEAT = 0xf3, WORDS = 0x66, REX = 0x40, REX_WIDE = 8, DOWN = 0x400 /* of the flags */ };
+	const greg_t *registers = interrupted->uc_mcontext.gregs;
+	unsigned char code[4], opcode;
+	bool repeats = false, words = false, wide = false;
+	size_t i = 0;
+
+	if (registers[REG_EFL] & DOWN || !exempt_peek(code, (void *)registers[REG_RIP], sizeof(code)))
+		return 1;
+	for (; i < 2 && (code[i] == REPEAT || code[i] == WORDS); i++)
+		*(code[i] == REPEAT ? &repeats : &words) = true;
+	if ((code[i] & 0xf0) == REX)
+		wide = code[i++] & REX_WIDE;
+	opcode = code[i] & 0xfe;                                              /* whose last bit is clear for bytes */
+	if (!repeats || (opcode != 0xa4 && opcode != 0xaa && opcode != 0xac)) /* MOVS, STOS, LODS */
+		return 1;
+	return (size_t)registers[REG_RCX] * (code[i] == opcode ? 1 : wide ? 8 : words ? 2 : 4);
+}
+
+static struct touch touch_of(uintptr_t at, const ucontext_t *interrupted)
+{
+	return (struct touch){ .at = at,
+			       .length = string_length(interrupted),
+			       .is_store = interrupted->uc_mcontext.gregs[REG_ERR] & PAGE_FAULT_STORE };
+}
+
+/* The first byte of it that is touched; 0: none. */
+static uintptr_t watch_meets(const struct page_watch *watch, const struct touch *touch)
+{
+	if (watch->kind == PAGE_WATCH_STORES && !touch->is_store)
+		return 0;
+	for (uint8_t i = 0; i < watch->count; i++) {
+		uintptr_t first = (uintptr_t)watch->range[i].iov_base;
+
+		if (touch->at - first < watch->range[i].iov_len)
+			return touch->at;
+		if (first - touch->at < touch->length)
+			return first;
+	}
+	return 0;
 }
 
 /* Calls of the handler's are the program's to make untrapped: a trap would take the lock, whose holder may wait for this
@@ -78,12 +112,11 @@ static bool watch_tells(struct page_watch *watch, const struct page_access *acce
 }
 
 /* True: a watch goes on. */
-static bool tell_of_access(const struct watched_page *page, uintptr_t at, const ucontext_t *interrupted)
+static bool tell_of_access(const struct watched_page *page, const struct touch *touch, const ucontext_t *interrupted)
 {
 	struct call_stack stack = { .count = 0 };
 	struct page_access access = {
-		.at = at,
-		.is_store = interrupted->uc_mcontext.gregs[REG_ERR] & PAGE_FAULT_STORE,
+		.is_store = touch->is_store,
 		.is_sure = true,
 		.code = (uintptr_t)interrupted->uc_mcontext.gregs[REG_RIP],
 		.lifted = atomic_load(&page->lifts) - 1, /* for this one */
@@ -94,8 +127,8 @@ static bool tell_of_access(const struct watched_page *page, uintptr_t at, const 
 	for (uint16_t n = atomic_load(&page->nodes); n; n = atomic_load(&watched.node[n].next)) {
 		struct page_watch *watch = &watch_table.watch[watched.node[n].watch];
 
-		if (watch->kind == PAGE_WATCH_PAUSES || !watch_has(watch, at, access.is_store) ||
-		    atomic_exchange(&watch->told, true))
+		access.at = watch_meets(watch, touch);
+		if (watch->kind == PAGE_WATCH_PAUSES || !access.at || atomic_exchange(&watch->told, true))
 			continue;
 		if (!stack.count)
 			take_stack(&stack, interrupted);
@@ -143,18 +176,18 @@ static void tell_of_bytes(const struct byte_access *found, ucontext_t *interrupt
 }
 
 /* Behind a step, for which the kernel raises one SIGTRAP, though there may be a breakpoint, too. */
-void watch_fault_stepped(uintptr_t at, bool is_store, ucontext_t *interrupted)
+void watch_fault_stepped(const struct touch *touch, ucontext_t *interrupted)
 {
 	unsigned char selector = calls_open();
 	struct byte_access found;
 	struct watched_page *page;
 
 	watched_enter();
-	page = watched_find(at);
+	page = watched_find(touch->at);
 	watched_gave();
 	if (page)
 		tell_made(page, false);
-	if (byte_watch_has(at, is_store, &found))
+	if (byte_watch_has(touch, &found))
 		tell_of_bytes(&found, interrupted);
 	watched_leave();
 	calls_trap(selector);
@@ -189,25 +222,28 @@ static bool was_watched(void)
 }
 
 /* Does a watch on the page wait for an access to other bytes, or for more than this one? One of the device is none. */
-static bool is_beside(const struct watched_page *page, uintptr_t at, bool guarded)
+static bool is_beside(const struct watched_page *page, const struct touch *touch, bool guarded)
 {
+	struct touch any = { touch->at, touch->length, true };
+
 	for (uint16_t n = atomic_load(&page->nodes); n; n = atomic_load(&watched.node[n].next)) {
 		const struct page_watch *watch = &watch_table.watch[watched.node[n].watch];
 
-		if (!atomic_load(&watch->told) && (guarded || !watch_has(watch, at, true) || atomic_load(&watch->maker)))
+		if (!atomic_load(&watch->told) && (guarded || !watch_meets(watch, &any) || atomic_load(&watch->maker)))
 			return true;
 	}
 	return false;
 }
 
-static bool takes_pause(const struct watched_page *page, uintptr_t at)
+static bool takes_pause(const struct watched_page *page, const struct touch *touch)
 {
+	struct touch any = { touch->at, touch->length, true };
 	struct page_watch *pauses = NULL;
 
 	for (uint16_t n = atomic_load(&page->nodes); n; n = atomic_load(&watched.node[n].next)) {
 		struct page_watch *watch = &watch_table.watch[watched.node[n].watch];
 
-		if (!watch_has(watch, at, true) || atomic_load(&watch->told))
+		if (!watch_meets(watch, &any) || atomic_load(&watch->told))
 			continue;
 		if (watch->kind != PAGE_WATCH_PAUSES)
 			return false; /* it tells */
@@ -217,7 +253,7 @@ static bool takes_pause(const struct watched_page *page, uintptr_t at)
 }
 
 /* True: the page is as it was, and so is the thread. No watch waits for it meanwhile. */
-static bool fault_pauses(uintptr_t at)
+static bool fault_pauses(const struct touch *touch)
 {
 	const struct watched_page *page;
 	unsigned char selector;
@@ -226,8 +262,8 @@ static bool fault_pauses(uintptr_t at)
 	if (watch_table.ops->inside && watch_table.ops->inside())
 		return false;
 	watched_enter();
-	page = watched_find(at);
-	pauses = page && atomic_load(&page->state) == WATCHED_PROTECTED && !byte_watch_on(at) && takes_pause(page, at);
+	page = watched_find(touch->at);
+	pauses = page && atomic_load(&page->state) == WATCHED_PROTECTED && !byte_watch_on(touch) && takes_pause(page, touch);
 	watched_gave();
 	watched_leave();
 	if (!pauses)
@@ -240,7 +276,7 @@ static bool fault_pauses(uintptr_t at)
 
 /* The page is given back. True: it is protected again behind this access, of which breakpoints tell then, as the kind of a stepped
  * one is known. */
-static bool page_given(struct watched_page *page, uintptr_t at, ucontext_t *interrupted, bool guarded)
+static bool page_given(struct watched_page *page, const struct touch *touch, ucontext_t *interrupted, bool guarded)
 {
 	unsigned char selector = calls_open();
 	bool on = false, steps = false;
@@ -248,9 +284,9 @@ static bool page_given(struct watched_page *page, uintptr_t at, ucontext_t *inte
 	if (guarded || (watch_table.ops->inside && watch_table.ops->inside()))
 		watch_count(&watch_table.counts.neighbours);
 	else
-		on = tell_of_access(page, at, interrupted);
-	if (is_beside(page, at, guarded) || byte_watch_on(at))
-		steps = page_step(page, at, interrupted, guarded ? DEVICE_COST : 1);
+		on = tell_of_access(page, touch, interrupted);
+	if (is_beside(page, touch, guarded) || byte_watch_on(touch))
+		steps = page_step(page, touch, interrupted, guarded ? DEVICE_COST : 1);
 	if (on && !steps)
 		tell_made(page, true);
 	calls_trap(selector);
@@ -259,11 +295,12 @@ static bool page_given(struct watched_page *page, uintptr_t at, ucontext_t *inte
 
 static bool page_fault(uintptr_t at, ucontext_t *interrupted, bool guarded)
 {
+	struct touch touch = touch_of(at, interrupted);
 	struct watched_page *page;
 	exempt_mask mask = exempt_block();
 	bool ours, steps;
 
-	if (!guarded && fault_pauses(at)) {
+	if (!guarded && fault_pauses(&touch)) {
 		exempt_unblock(mask);
 		return true;
 	}
@@ -272,7 +309,7 @@ static bool page_fault(uintptr_t at, ucontext_t *interrupted, bool guarded)
 	ours = page && atomic_load(&page->state) != WATCHED_GONE;
 	steps = ours && watched_give_back(page);
 	watched_gave();
-	steps = steps && page_given(page, at, interrupted, guarded);
+	steps = steps && page_given(page, &touch, interrupted, guarded);
 	watched_leave();
 	if (!steps) /* else the handler's return does it, and a handler of the program's would fault in between */
 		exempt_unblock(mask);

@@ -11,11 +11,9 @@
 #include <ucontext.h>
 
 #include "emu/process/races/page_watch.h"
+#include "emu/process/races/watched_threads.h"
 
-enum {
-	WATCHES = 4096,
-	WATCH_RANGES = 8 /* of a watch; the bytes of others are not watched */
-};
+enum { WATCHES = 4096 };
 
 struct page_watch {
 	atomic_bool told;
@@ -49,6 +47,6 @@ static inline void watch_count(atomic_uint_fast64_t *counter)
 bool watch_fault(const siginfo_t *info, void *context, bool guarded);
 /* For page_steps_start(). */
 void watch_fault_at_breakpoint(const siginfo_t *info, ucontext_t *interrupted);
-void watch_fault_stepped(uintptr_t at, bool is_store, ucontext_t *interrupted);
+void watch_fault_stepped(const struct touch *touch, ucontext_t *interrupted);
 
 #endif

@@ -33,6 +33,13 @@ enum watched_thread_state {
 	THREAD_EXEMPT /* is the device's */
 };
 
+/* What an instruction touches, as far as it is known: the byte at which it faults, and what comes behind it. */
+struct touch {
+	uintptr_t at;
+	size_t length;
+	bool is_store;
+};
+
 /* A system call under way. */
 struct watched_call {
 	_Atomic uintptr_t stack; /* where it was made */
@@ -47,19 +54,18 @@ struct watched_thread {
 	_Atomic unsigned char selector; /* the kernel reads it at each call */
 	_Atomic unsigned char state;    /* enum watched_thread_state */
 	atomic_int id;
-	_Atomic uintptr_t stack;        /* at its last call */
-	_Atomic uintptr_t control;      /* its control block, near which its thread-local storage is */
-	_Atomic uintptr_t alternate;    /* stack of signal handlers */
-	atomic_size_t alternate_length; /* 0: none */
-	uintptr_t own_alternate;        /* that this library gave it, as the program had none; of the record, 0: not yet */
-	exempt_mask hidden;             /* signals that the program has blocked, and are not */
-	unsigned int missed;            /* watched.ends when a fault last found no page */
-	atomic_uint depth;              /* of `call` */
-	unsigned int steps;             /* of `step`: on pages that are protected again after one instruction (page_step.h) */
-	uintptr_t step[WATCHED_STEPS];  /* where it touches them, */
-	bool step_is_store[WATCHED_STEPS];
-	exempt_mask step_mask; /* then its own again */
-	uintptr_t step_code;   /* the instruction */
+	_Atomic uintptr_t stack;          /* at its last call */
+	_Atomic uintptr_t control;        /* its control block, near which its thread-local storage is */
+	_Atomic uintptr_t alternate;      /* stack of signal handlers */
+	atomic_size_t alternate_length;   /* 0: none */
+	uintptr_t own_alternate;          /* that this library gave it, as the program had none; of the record, 0: not yet */
+	exempt_mask hidden;               /* signals that the program has blocked, and are not */
+	unsigned int missed;              /* watched.ends when a fault last found no page */
+	atomic_uint depth;                /* of `call` */
+	unsigned int steps;               /* of `step`: on pages that are protected again after one instruction (page_step.h) */
+	struct touch step[WATCHED_STEPS]; /* how it touches them */
+	exempt_mask step_mask;            /* then its own again */
+	uintptr_t step_code;              /* the instruction */
 	struct watched_call call[WATCHED_CALLS];
 	/* What the thread was in when it was asked. */
 	long asked_number;

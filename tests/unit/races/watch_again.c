@@ -67,6 +67,26 @@ static void behind_a_string(void)
 	page_watch_end(watch);
 }
 
+/* Such an instruction faults at its first byte, and is told of what it goes over behind that. */
+static void a_string_goes_over_it(void)
+{
+	unsigned char *pages = case_pages(), *to = pages, *from = pages + PAGE;
+	struct told stored = { 0 }, loaded = { 0 }, behind = { 0 };
+	struct page_watch *watch[3];
+	unsigned long count = 16;
+
+	case_start();
+	watch[0] = case_watch(pages + 100, 8, PAGE_WATCH_ALL, &stored);
+	watch[1] = case_watch(pages + PAGE + 120, 8, PAGE_WATCH_ALL, &loaded);
+	watch[2] = case_watch(pages + 128, 8, PAGE_WATCH_ALL, &behind);
+	__asm__ volatile("rep movsq" : "+D"(to), "+S"(from), "+c"(count) : : "memory");
+	NEED(loaded.times == 1 && !loaded.is_store && loaded.at == (uintptr_t)pages + PAGE + 120);
+	NEED(stored.times == 1 && stored.is_store && stored.at == (uintptr_t)pages + 100);
+	NEED(!behind.times && pages[127] == case_byte(PAGE + 127));
+	for (int i = 0; i < 3; i++)
+		page_watch_end(watch[i]);
+}
+
 /* --- pauses --- */
 
 static atomic_int paused, may_go;
@@ -106,6 +126,32 @@ static void what_is_watched_in_a_pause(void)
 	pages[43] = 1;
 	NEED(paused == 1);
 	NEED(!pthread_join(other, NULL));
+	page_watch_end(watch);
+}
+
+/* A system call lifts the page once; what is in use all the time, for good. */
+static void what_becomes_of_a_pause(void)
+{
+	enum { MANY = 5000 };
+	volatile unsigned char *pages = case_pages();
+	struct iovec both[] = { { (void *)(pages + PAGE), 8 }, { (void *)pages, 8 } };
+	uintptr_t starts[WATCH_RANGES];
+	struct page_watch *watch;
+	int ends[2];
+
+	case_start();
+	while (!(watch = page_watch_begin(both, 2, PAGE_WATCH_PAUSES, NULL)))
+		sched_yield();
+	NEED(page_watch_stands(watch));
+	NEED(!pipe(ends) && write(ends[1], (unsigned char *)pages + 50, 5) == 5);
+	NEED(!page_watch_stands(watch) && !page_watch_worn(watch, starts));
+	page_watch_end(watch);
+	watch = page_watch_begin(both, 2, PAGE_WATCH_PAUSES, NULL);
+	NEED(watch && page_watch_stands(watch));
+	for (int i = 0; i < MANY; i++)
+		pages[100]++;
+	NEED(!page_watch_stands(watch));
+	NEED(page_watch_worn(watch, starts) == 1 && starts[0] == (uintptr_t)pages);
 	page_watch_end(watch);
 }
 
@@ -197,7 +243,9 @@ const struct watch_case watch_again_cases[] = {
 	{ "each_access_is_told", each_access_is_told },
 	{ "a_call_is_counted", a_call_is_counted },
 	{ "behind_a_string", behind_a_string },
+	{ "a_string_goes_over_it", a_string_goes_over_it },
 	{ "what_is_watched_in_a_pause", what_is_watched_in_a_pause },
+	{ "what_becomes_of_a_pause", what_becomes_of_a_pause },
 	{ "no_pause_where_it_is_told", no_pause_where_it_is_told },
 	{ "bytes_are_watched_in_a_pause", bytes_are_watched_in_a_pause },
 	{ "no_pause_where_a_breakpoint_tells", no_pause_where_a_breakpoint_tells },

@@ -251,6 +251,28 @@ static void by_bytes_alone(void)
 	page_watch_end(watch);
 }
 
+/* All bytes of a small one are watched, or none, if only a part could be. */
+static void middle_of_a_small_one(void)
+{
+	volatile unsigned char *pages = case_pages();
+	struct told told = { .goes_on = true }, none_told = { 0 };
+	struct page_watch *watch;
+
+	case_start();
+	watch = watch_stack(pages + 64, 32, PAGE_WATCH_BYTES, &told);
+	for (int i = 0; i < 32; i++) {
+		(void)pages[64 + i];
+		NEED(told.times == i + 1);
+	}
+	(void)pages[63];
+	(void)pages[96];
+	NEED(told.times == 32);
+	NEED(!case_try((void *)(pages + 128), 8, PAGE_WATCH_BYTES, &none_told));
+	page_watch_end(watch);
+	NEED(!case_try((void *)(pages + 64), 33, PAGE_WATCH_BYTES, &none_told));
+	page_watch_end(watch_stack(pages + 64, 24, PAGE_WATCH_BYTES, &told));
+}
+
 /* Bytes that a peer has stored are not the program's doing, once that is said. */
 static void stored_by_another(void)
 {
@@ -340,6 +362,7 @@ const struct watch_case watch_byte_cases[] = {
 	{ "own_action_of_breakpoints", own_action_of_breakpoints },
 	{ "all_descriptors_closed", all_descriptors_closed },
 	{ "by_bytes_alone", by_bytes_alone },
+	{ "middle_of_a_small_one", middle_of_a_small_one },
 	{ "stored_by_another", stored_by_another },
 	{ "stepped_over", stepped_over },
 	{ "stepped_over_by_the_one_that_tells", stepped_over_by_the_one_that_tells },
