@@ -10,7 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "emu/nic/base/op_kind.h"
 #include "emu/process/check/check.h"
 #include "emu/process/check/check_budget.h"
 #include "emu/process/check/check_race.h"
@@ -21,6 +20,7 @@ enum { HOLDS = 9, LONG_HOLDS = 6, LEAVES = 5, STAYS = 6, PAUSES = 2, THREADS = 2
 #define HOLD_LEAST_NS UINT64_C(50000)    /* holds are drawn by the order of their length: up to 2^HOLDS times so long */
 #define PAUSE_LEAST_NS UINT64_C(8000000) /* pauses likewise, up to 2^PAUSES times so long */
 #define HOLD_PAUSED_NS UINT64_C(2000000) /* in which a thread that has paused goes on */
+#define BEHIND_MOST_NS 30000000          /* of others that end first */
 #define PLENTY_NS 100000000              /* of the budget: holds are long */
 #define PAUSE_SPARE_NS 50000000          /* of the budget: the rest is for what is held back */
 
@@ -82,9 +82,10 @@ static uint64_t work_ns(void)
 
 static atomic_int_fast64_t spare_ns = BUDGET_FIRST_NS; /* of the budget, when it was last looked at, less the pauses since */
 
-static uint64_t hold_take(const void *session, uint64_t now_ns, unsigned int order)
+/* `behind_ns`: and so much before that. */
+static uint64_t hold_take(const void *session, uint64_t now_ns, unsigned int order, uint64_t behind_ns)
 {
-	uint64_t least = HOLD_LEAST_NS << order, hold_ns = least + race_draw() % least;
+	uint64_t least = HOLD_LEAST_NS << order, hold_ns = behind_ns + least + race_draw() % least;
 	bool may = budget_take(&budget, session, now_ns, now_ns + hold_ns + HOLD_LATE_NS, work_ns());
 
 	atomic_store(&spare_ns, budget.left_ns);
@@ -96,22 +97,36 @@ bool race_has_plenty(void)
 	return atomic_load(&spare_ns) > PLENTY_NS;
 }
 
-uint64_t race_hold(const void *session, uint8_t op, uint64_t now_ns)
+/* A program that waits for one of two operations meets the other one only if that takes much longer. */
+static uint64_t behind_all(uint64_t now_ns)
+{
+	uint64_t behind_ns = budget.until_ns > now_ns ? budget.until_ns - now_ns : 0;
+
+	return behind_ns < BEHIND_MOST_NS && race_draw() % 2 ? behind_ns : 0;
+}
+
+uint64_t race_hold(const void *session, bool brief, uint64_t now_ns)
 {
 	unsigned int drawn = (unsigned int)race_draw();
 
-	return hold_take(session, now_ns,
-			 race_has_plenty() && op != OP_ATOMIC ? LONG_HOLDS + drawn % (HOLDS - LONG_HOLDS) : drawn % HOLDS);
+	if (!race_has_plenty() || brief)
+		return hold_take(session, now_ns, drawn % HOLDS, 0);
+	return hold_take(session, now_ns, LONG_HOLDS + drawn % (HOLDS - LONG_HOLDS), behind_all(now_ns));
+}
+
+uint64_t race_hold_completion(const void *session, uint64_t now_ns)
+{
+	return hold_take(session, now_ns, race_draw() % HOLDS, 0);
 }
 
 uint64_t race_stay(const void *session, uint64_t now_ns)
 {
-	return race_has_plenty() ? hold_take(session, now_ns, STAYS) : 0;
+	return race_has_plenty() ? hold_take(session, now_ns, STAYS, 0) : 0;
 }
 
 uint64_t race_hold_post(const void *session, uint64_t now_ns)
 {
-	return hold_take(session, now_ns, race_draw() % LEAVES);
+	return hold_take(session, now_ns, race_draw() % LEAVES, 0);
 }
 
 bool race_is_in_debt(void)
@@ -200,7 +215,8 @@ void check_told(void)
 		return;
 	known = now;
 	atomic_fetch_add(told_of(gettid()), 1);
-	touch_arm();
+	if (!touch_arm() && race_may_pause() && race_draw() % 2)
+		race_pause();
 }
 
 void race_holds_forked(void)

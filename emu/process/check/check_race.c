@@ -189,10 +189,11 @@ static struct race_open *race_open_new(const struct arrival *arrival, bool open)
 	return new;
 }
 
-/* An atomic that is late has other processes wait for locks, and meet less: it is so if a thread has paused that may look at it. */
+/* An atomic that is late has other processes wait for locks, and meet less: it is so if a thread has paused that may look at it,
+ * and seldom else if its initiator waits for what it returns. */
 static bool access_may_be_late(const struct race_access *access)
 {
-	bool is_rare = access->op == OP_ATOMIC && !race_is_paused() && race_draw() % 8;
+	bool is_rare = access->op == OP_ATOMIC && !race_is_paused() && race_draw() % (access->returns ? 8 : 2);
 
 	return access->waits && !access->tells && access->whole && !is_rare;
 }
@@ -213,7 +214,7 @@ static struct race_opened race_arrived(const struct race_access *access)
 	struct check_met met;
 
 	if (!access->tells || access->waits || access->told)
-		opened.hold_ns = race_hold(access->session, access->op, access->now_ns);
+		opened.hold_ns = race_hold(access->session, access->element && access->returns, access->now_ns);
 	snprintf(what.peer, sizeof(what.peer), "%s", access->peer);
 	arrival_look(&arrival);
 	if (!arrival.told && access->op != OP_SEND &&
@@ -294,7 +295,7 @@ static void race_closed(void *opened)
 static uint64_t race_leaves(const void *session, void *watch, uint64_t now_ns)
 {
 	/* One that is held back may come to the peer behind an access of its program that it would meet. */
-	uint64_t hold_ns = race_draw() % 2 ? race_hold_post(session, now_ns) : 0;
+	uint64_t hold_ns = race_draw() % 4 ? race_hold_post(session, now_ns) : 0;
 
 	if (watch)
 		check_post_leaves(watch, now_ns + hold_ns);
@@ -303,9 +304,7 @@ static uint64_t race_leaves(const void *session, void *watch, uint64_t now_ns)
 
 static uint64_t race_completes(const void *session, uint8_t op, uint64_t now_ns)
 {
-	bool often = race_has_plenty() && op != OP_ATOMIC; /* which may be of a lock */
-
-	return often || race_draw() % (op == OP_ATOMIC ? 4 : 2) == 0 ? race_hold(session, op, now_ns) : 0;
+	return race_draw() % (op == OP_ATOMIC ? 4 : 2) == 0 ? race_hold_completion(session, now_ns) : 0;
 }
 
 static void race_unfenced(void *read, void *later)

@@ -55,7 +55,8 @@ struct race_look {
 	int thread;
 	uintptr_t at, code;
 	uint64_t lifted;       /* page_watch_lifted_so_far(), where a page is watched */
-	atomic_uint stored_at; /* what its thread had been told of when the bytes were stored; 0: they were not */
+	unsigned int told;     /* what its thread had been told of, */
+	atomic_uint stored_at; /* and then when the bytes were stored; 0: they were not */
 	struct call_stack stack;
 };
 
@@ -86,9 +87,11 @@ uint64_t race_mix(uint64_t bits);
 uint64_t race_clock_ns(void);
 /* Next of the seed's draws. Any thread. */
 uint64_t race_draw(void);
-/* For so long the session's access, of that kind (enum op_kind), is held back; 0: this process has taken enough so far. Atomics are
- * held back for less than other accesses, which are to be open still when a lock has another holder. Under the driver role. */
-uint64_t race_hold(const void *session, uint8_t op, uint64_t now_ns);
+/* For so long the session's access is held back; 0: this process has taken enough so far. `brief`: for less than others, which are
+ * to be open still when a lock that it takes has its holder. Under the driver role. */
+uint64_t race_hold(const void *session, bool brief, uint64_t now_ns);
+/* And the completion of an own one, once it is carried out. */
+uint64_t race_hold_completion(const void *session, uint64_t now_ns);
 /* And a post to its peer: for less, as it is to come while others are held back there. */
 uint64_t race_hold_post(const void *session, uint64_t now_ns);
 /* Is there enough of the run time left? Any thread. */
@@ -117,8 +120,9 @@ void race_holds_forked(void);
 
 /* The program knows of all accesses of the session up to this one. */
 void touch_known(const void *session, uint64_t serial);
-/* The first touch of memory to which peers may write pauses from now on. Any thread, without the driver role. */
-void touch_arm(void);
+/* The first touch of memory to which peers may write pauses from now on. False: that cannot be had, for it is on a stack, or shares
+ * its pages with what is in use all the time. Any thread, without the driver role. */
+bool touch_arm(void);
 /* From now on the CPU leaves its bytes alone. */
 void touch_begin(struct race_open *open);
 /* The bytes are about to be stored. Under the driver role. */

@@ -13,7 +13,7 @@
 #include "emu/process/log/log.h"
 #include "emu/process/races/page_watch.h"
 
-enum { SESSIONS = 64, POLLED = 8, SMALL = 8, KEPT = 8, INSTRUCTION = 15, TRAPS = 8, TRAP_LENGTH = 1 << 18 };
+enum { SESSIONS = 64, POLLED = 8, SMALL = 32, KEPT = 8, INSTRUCTION = 15, TRAP_LENGTH = 1 << 18, TRAP_RESTS = 16 };
 
 #define TRAP_NS UINT64_C(2000000) /* a trap stays so long, until it is sprung */
 
@@ -140,6 +140,7 @@ static bool look_begins(struct race_open *open, const struct page_access *access
 	if (!atomic_load(&open->late) || !look_becomes(look, LOOK_NONE, LOOK_FILLED))
 		return false;
 	look->thread = gettid();
+	look->told = race_told(look->thread);
 	look->at = access->at;
 	look->code = access->code;
 	look->lifted = access->lifted;
@@ -223,9 +224,18 @@ static void access_made(void *arg, bool is_free)
 		tell_polled(open, look->at, &look->stack);
 }
 
+/* --- traps --- */
+
 static struct page_watch *_Atomic trap;
 static atomic_uint_fast64_t armed_ns;
 static atomic_bool sprung;
+static bool watching; /* constant after the start */
+
+/* Regions whose pages are in use too often: no trap is set there for a while, since each would cost its steps. */
+static struct worn {
+	_Atomic uintptr_t at;
+	atomic_int rests;
+} worn[WATCH_RANGES];
 
 static void touch_paused(void)
 {
@@ -233,24 +243,67 @@ static void touch_paused(void)
 	race_pause();
 }
 
-void touch_arm(void)
+static bool trap_stands(uint64_t now_ns)
 {
-	uint64_t now_ns = race_clock_ns(), before_ns = atomic_load(&armed_ns);
-	struct iovec iov[TRAPS];
-	uint64_t cost_ns;
+	const struct page_watch *watch = atomic_load(&trap);
+
+	return now_ns - atomic_load(&armed_ns) < TRAP_NS && !atomic_load(&sprung) && (!watch || page_watch_stands(watch));
+}
+
+static void trap_end(void)
+{
+	struct page_watch *watch = atomic_exchange(&trap, NULL);
+	uintptr_t starts[WATCH_RANGES];
+	size_t count = watch ? page_watch_worn(watch, starts) : 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct worn *one = &worn[race_mix(starts[i]) % WATCH_RANGES];
+
+		atomic_store(&one->at, starts[i]);
+		atomic_store(&one->rests, TRAP_RESTS);
+	}
+	page_watch_end(watch);
+	atomic_store(&sprung, false);
+}
+
+static bool is_worn(const struct iovec *region)
+{
+	uintptr_t at = (uintptr_t)region->iov_base;
+	struct worn *one = &worn[race_mix(at) % WATCH_RANGES];
+
+	return atomic_load(&one->at) == at && atomic_fetch_sub(&one->rests, 1) > 0;
+}
+
+static struct page_watch *trap_begin(const struct iovec *regions, size_t count, bool *whole)
+{
+	struct iovec iov[WATCH_RANGES];
+	size_t left = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (!is_worn(&regions[i]))
+			iov[left++] = regions[i];
+	*whole = left == count;
+	return left ? page_watch_begin(iov, left, PAGE_WATCH_PAUSES, NULL) : NULL;
+}
+
+bool touch_arm(void)
+{
+	uint64_t now_ns = race_clock_ns(), before_ns = atomic_load(&armed_ns), cost_ns;
+	struct page_watch *watch = NULL;
+	struct iovec iov[WATCH_RANGES];
+	bool whole = true;
 	size_t count;
 
-	if (!races.on || (now_ns - before_ns < TRAP_NS && !atomic_load(&sprung)))
-		return;
-	if (!atomic_compare_exchange_strong(&armed_ns, &before_ns, now_ns))
-		return;
+	if (!races.on || trap_stands(now_ns) || !atomic_compare_exchange_strong(&armed_ns, &before_ns, now_ns))
+		return true;
 	cost_ns = check_cost_begin();
-	page_watch_end(atomic_exchange(&trap, NULL));
-	count = race_may_pause() ? check_remote_some(iov, TRAPS, TRAP_LENGTH) : 0;
-	atomic_store(&sprung, false);
+	trap_end();
+	count = race_may_pause() ? check_remote_some(iov, WATCH_RANGES, TRAP_LENGTH) : 0;
 	if (count)
-		page_watch_end(atomic_exchange(&trap, page_watch_begin(iov, count, PAGE_WATCH_PAUSES, NULL)));
+		watch = trap_begin(iov, count, &whole);
+	page_watch_end(atomic_exchange(&trap, watch));
 	check_cost_end(cost_ns);
+	return !count || !watching || (watch && whole);
 }
 
 static bool inside_check(void)
@@ -264,7 +317,10 @@ static const struct page_watch_ops page_ops = {
 
 const char *touch_start(void)
 {
-	return page_watch_start(&page_ops);
+	const char *why = page_watch_start(&page_ops);
+
+	watching = !why;
+	return why;
 }
 
 /* --- looks that outlive their accesses --- */
@@ -353,7 +409,7 @@ static void kept_exit(void)
 
 		if (!open)
 			continue;
-		if (look_stands(open) && race_told(open->look.thread) != atomic_load(&open->look.stored_at))
+		if (look_stands(open) && race_told(open->look.thread) != open->look.told)
 			tell_touched_place(open, &(struct page_access){ .at = open->look.at, .stack = &open->look.stack });
 		kept_let_go(open);
 	}

@@ -3,8 +3,8 @@
  * for each thread of the program (perf_event_open(2)) and tells of by SIGTRAP behind the access.
  *
  * A thread has four, of up to eight bytes each. A watch takes two, for the first and the last bytes of a range, or all, if nobody
- * has one and the range has no more bytes. Accesses by the kernel are not told, nor are those of threads that begin later. Where the
- * kernel refuses, nothing is watched. */
+ * has one and the range has no more bytes. Accesses by the kernel are not told, nor are those of threads that begin later. Where
+ * the kernel refuses, nothing is watched. */
 #ifndef EMU_PROCESS_BYTE_WATCH_H
 #define EMU_PROCESS_BYTE_WATCH_H
 
@@ -23,7 +23,8 @@ struct byte_access {
 	bool is_sure;  /* and a load of what another has stored is one; not where stores alone are told, nor behind a step */
 };
 
-/* Watches the range for `watch`, which is not 0; `whole`: each of its bytes. False: it cannot, and what has begun is to be ended. */
+/* Watches the range for `watch`, which is not 0; `whole`: each of its bytes. False: it cannot, and what has begun is still to be
+ * ended. */
 bool byte_watch_begin(uint16_t watch, const struct iovec *range, bool stores_alone, bool whole) REQUIRES(watched_lock);
 /* False: it has none. A handler inside watched_enter() may have found it before. */
 bool byte_watch_end(uint16_t watch) REQUIRES(watched_lock);
