@@ -266,12 +266,16 @@ static void trap_end(void)
 	atomic_store(&sprung, false);
 }
 
-static bool is_worn(const struct iovec *region)
+/* One rest less, if it has some. */
+static bool worn_rests(const struct iovec *region)
 {
 	uintptr_t at = (uintptr_t)region->iov_base;
 	struct worn *one = &worn[race_mix(at) % WATCH_RANGES];
 
-	return atomic_load(&one->at) == at && atomic_fetch_sub(&one->rests, 1) > 0;
+	if (atomic_load(&one->at) != at || atomic_load(&one->rests) <= 0)
+		return false;
+	atomic_fetch_sub(&one->rests, 1);
+	return true;
 }
 
 static struct page_watch *trap_begin(const struct iovec *regions, size_t count, bool *whole)
@@ -280,7 +284,7 @@ static struct page_watch *trap_begin(const struct iovec *regions, size_t count, 
 	size_t left = 0;
 
 	for (size_t i = 0; i < count; i++)
-		if (!is_worn(&regions[i]))
+		if (!worn_rests(&regions[i]))
 			iov[left++] = regions[i];
 	*whole = left == count;
 	return left ? page_watch_begin(iov, left, PAGE_WATCH_PAUSES, NULL) : NULL;
