@@ -388,8 +388,8 @@ static void trap_without_a_reason(void)
 	struct page_watch *watch;
 
 	case_start();
-	watch = case_watch((void *)(pages + 150), 10, PAGE_WATCH_ALL, &told);
 	NEED(!syscall(SYS_rt_tgsigqueueinfo, getpid(), gettid(), SIGTRAP, &trap));
+	watch = case_watch((void *)(pages + 150), 10, PAGE_WATCH_ALL, &told);
 	pages[0] = 1;
 	NEED(!told.times);
 	pages[150] = 1;
