@@ -82,6 +82,8 @@ static uint64_t work_ns(void)
 
 static atomic_int_fast64_t spare_ns = BUDGET_FIRST_NS; /* of the budget, when it was last looked at, less the pauses since */
 
+static atomic_size_t others; /* processes that may wait for this one */
+
 /* `behind_ns`: and so much before that. */
 static uint64_t hold_take(const void *session, uint64_t now_ns, unsigned int order, uint64_t behind_ns)
 {
@@ -89,6 +91,7 @@ static uint64_t hold_take(const void *session, uint64_t now_ns, unsigned int ord
 	bool may = budget_take(&budget, session, now_ns, now_ns + hold_ns + HOLD_LATE_NS, work_ns());
 
 	atomic_store(&spare_ns, budget.left_ns);
+	atomic_store(&others, budget.sessions);
 	return may ? hold_ns : 0;
 }
 
@@ -215,7 +218,7 @@ void check_told(void)
 		return;
 	known = now;
 	atomic_fetch_add(told_of(gettid()), 1);
-	if (!touch_arm() && race_may_pause() && race_draw() % 2)
+	if (!touch_arm() && race_has_plenty() && race_draw() % (1 + atomic_load(&others)) == 0)
 		race_pause();
 }
 

@@ -295,7 +295,7 @@ static void race_closed(void *opened)
 static uint64_t race_leaves(const void *session, void *watch, uint64_t now_ns)
 {
 	/* One that is held back may come to the peer behind an access of its program that it would meet. */
-	uint64_t hold_ns = race_draw() % 4 ? race_hold_post(session, now_ns) : 0;
+	uint64_t hold_ns = race_draw() % 2 ? race_hold_post(session, now_ns) : 0;
 
 	if (watch)
 		check_post_leaves(watch, now_ns + hold_ns);
