@@ -4,7 +4,8 @@
  *
  * A peer's access is open from its arrival to the moment at which its answer is let go: before that its initiator knows nothing of
  * it. The device may let the answer go later than it could. An access that tells the target's program something (a message, CQ
- * data, a counter) is open until it is executed, and closes those before it that the session's order has executed before.
+ * data, a counter) is open until it is executed, and closes those before it that the session's order has executed before; but no
+ * reads, which what is to be behind them waits for before it leaves.
  *
  * Owner:  the device passes on what arrived() returned, and forgets it with closed(), which comes once.
  * Thread: holder of the driver role. No function waits for a lock under which a thread waits for the role. */

@@ -46,7 +46,7 @@ void open_access_late(struct session *session, uint64_t seq);
 bool open_access_show(struct session *session, uint64_t seq, const struct place *to, const uint8_t *bytes, uint32_t length);
 /* The last request of the session has been executed. */
 void open_access_executed(struct session *session);
-/* A request comes: does it tell of those before it? Then they are let go. */
+/* A request comes: does it tell of those before it? Then they are let go, but for reads. */
 void open_access_before(struct session *session, const struct wire_head *head);
 /* An own request is posted: it may tell the senders of messages, or others, that those were received. They are let go. */
 void open_access_post(struct nic *nic);

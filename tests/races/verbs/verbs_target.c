@@ -89,6 +89,16 @@ static void message_by_another_pair(enum ibv_wr_opcode opcode)
 	}
 }
 
+static void send_by_another_pair(void)
+{
+	message_by_another_pair(SEND);
+}
+
+static void immediate_by_another_pair(void)
+{
+	message_by_another_pair(WRITE_TELLING);
+}
+
 /* What comes behind a READ says nothing of it; right: it has a fence. */
 static void told_behind_a_read(enum ibv_wr_opcode opcode)
 {
@@ -114,16 +124,6 @@ static void message_behind_a_read(void)
 static void immediate_behind_a_read(void)
 {
 	told_behind_a_read(WRITE_TELLING);
-}
-
-static void send_by_another_pair(void)
-{
-	message_by_another_pair(SEND);
-}
-
-static void immediate_by_another_pair(void)
-{
-	message_by_another_pair(WRITE_TELLING);
 }
 
 /* The message was sent before the write. */

@@ -98,15 +98,21 @@ static void pause_until_told(void)
 		sched_yield();
 }
 
-static struct told told_meanwhile;
+/* What another thread watches while one has paused. */
+static struct meanwhile {
+	enum page_watch_kind kind;
+	unsigned char *at;
+	struct told told;
+	struct page_watch *watch;
+} meanwhile;
 
-static void *watch_meanwhile(void *pages)
+static void *watch_meanwhile(void *arg)
 {
 	while (!atomic_load(&paused))
 		sched_yield();
-	NEED(case_try((unsigned char *)pages + 40, 8, PAGE_WATCH_ALL, &told_meanwhile));
+	meanwhile.watch = case_try(meanwhile.at, 8, meanwhile.kind, &meanwhile.told);
 	atomic_store(&may_go, 1);
-	return NULL;
+	return arg;
 }
 
 static void what_is_watched_in_a_pause(void)
@@ -117,12 +123,14 @@ static void what_is_watched_in_a_pause(void)
 
 	case_start();
 	case_paused = pause_until_told;
-	NEED(!pthread_create(&other, NULL, watch_meanwhile, (void *)pages));
+	meanwhile.kind = PAGE_WATCH_ALL;
+	meanwhile.at = (unsigned char *)pages + 40;
+	NEED(!pthread_create(&other, NULL, watch_meanwhile, NULL));
 	watch = case_watch((void *)pages, 64, PAGE_WATCH_PAUSES, NULL);
 	pages[100]++; /* a neighbour */
 	NEED(!paused);
 	pages[42] = 1;
-	NEED(paused == 1 && told_meanwhile.times == 1 && told_meanwhile.is_store && pages[42] == 1);
+	NEED(paused == 1 && meanwhile.told.times == 1 && meanwhile.told.is_store && pages[42] == 1);
 	pages[43] = 1;
 	NEED(paused == 1);
 	NEED(!pthread_join(other, NULL));
@@ -172,18 +180,6 @@ static void no_pause_where_it_is_told(void)
 	page_watch_end(second);
 }
 
-static struct page_watch *bytes_meanwhile;
-
-static void *watch_bytes_meanwhile(void *pages)
-{
-	while (!atomic_load(&paused))
-		sched_yield();
-	told_meanwhile.goes_on = true;
-	bytes_meanwhile = case_try((unsigned char *)pages + 40, 8, PAGE_WATCH_BYTES, &told_meanwhile);
-	atomic_store(&may_go, 1);
-	return NULL;
-}
-
 /* A breakpoint that begins in a pause meets the access for which the thread has paused. */
 static void bytes_are_watched_in_a_pause(void)
 {
@@ -193,14 +189,17 @@ static void bytes_are_watched_in_a_pause(void)
 
 	case_start();
 	case_paused = pause_until_told;
-	NEED(!pthread_create(&other, NULL, watch_bytes_meanwhile, (void *)pages));
+	meanwhile.kind = PAGE_WATCH_BYTES;
+	meanwhile.at = (unsigned char *)pages + 40;
+	meanwhile.told.goes_on = true;
+	NEED(!pthread_create(&other, NULL, watch_meanwhile, NULL));
 	watch = case_watch((void *)pages, 64, PAGE_WATCH_PAUSES, NULL);
 	pages[40] = case_byte(40); /* what it was */
 	NEED(!pthread_join(other, NULL));
-	NEED(paused == 1 && told_meanwhile.times == (bytes_meanwhile ? 1 : 0));
-	NEED(!bytes_meanwhile || (told_meanwhile.is_store && told_meanwhile.is_sure));
+	NEED(paused == 1 && meanwhile.told.times == (meanwhile.watch ? 1 : 0));
+	NEED(!meanwhile.watch || (meanwhile.told.is_store && meanwhile.told.is_sure));
 	page_watch_end(watch);
-	page_watch_end(bytes_meanwhile);
+	page_watch_end(meanwhile.watch);
 }
 
 static void no_pause_where_a_breakpoint_tells(void)
