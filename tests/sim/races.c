@@ -193,6 +193,26 @@ Test(sim_races, what_tells_passes_what_it_is_in_no_order_with)
 	stage_end(&stage);
 }
 
+/* One that tells and does not wait lets go of the writes before it. */
+Test(sim_races, what_tells_at_once_says_nothing_of_a_read)
+{
+	static const enum op_kind kinds[] = { OP_WRITE, OP_READ };
+
+	for (size_t i = 0; i < 2; i++) {
+		struct stage stage;
+		struct job *first;
+
+		stage_open(&stage, LATE, EP_ORDER_RMA_WAW);
+		first = stage_post(&stage, kinds[i], 0, 0);
+		told.hold_ns = 0;
+		stage_post(&stage, OP_WRITE, 1, POST_CQ_DATA);
+		cr_assert(first->done == (kinds[i] == OP_WRITE) && told.open == (kinds[i] == OP_READ), "kind %zu", i);
+		model_pass(stage.bed.model, LATE);
+		cr_assert(first->done && told.open == 0);
+		stage_end(&stage);
+	}
+}
+
 /* An order of writes says nothing of a read before them. */
 Test(sim_races, what_tells_passes_a_read)
 {

@@ -83,6 +83,10 @@ static void a_string_goes_over_it(void)
 	NEED(loaded.times == 1 && !loaded.is_store && loaded.at == (uintptr_t)pages + PAGE + 120);
 	NEED(stored.times == 1 && stored.is_store && stored.at == (uintptr_t)pages + 100);
 	NEED(!behind.times && pages[127] == case_byte(PAGE + 127));
+	to = pages + 120;
+	count = 10;
+	__asm__ volatile("std\n\trep stosb\n\tcld" : "+D"(to), "+c"(count) : "a"(7) : "memory");
+	NEED(!behind.times && to == pages + 110);
 	for (int i = 0; i < 3; i++)
 		page_watch_end(watch[i]);
 }

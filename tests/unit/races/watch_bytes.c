@@ -259,7 +259,9 @@ static void middle_of_a_small_one(void)
 	struct page_watch *watch;
 
 	case_start();
-	watch = watch_stack(pages + 64, 32, PAGE_WATCH_BYTES, &told);
+	page_watch_end(watch_stack(pages + 64, 8, PAGE_WATCH_BYTES, &told));
+	watch = case_try((void *)(pages + 64), 32, PAGE_WATCH_BYTES, &told);
+	NEED(watch);
 	for (int i = 0; i < 32; i++) {
 		(void)pages[64 + i];
 		NEED(told.times == i + 1);
@@ -270,7 +272,9 @@ static void middle_of_a_small_one(void)
 	NEED(!case_try((void *)(pages + 128), 8, PAGE_WATCH_BYTES, &none_told));
 	page_watch_end(watch);
 	NEED(!case_try((void *)(pages + 64), 33, PAGE_WATCH_BYTES, &none_told));
-	page_watch_end(watch_stack(pages + 64, 24, PAGE_WATCH_BYTES, &told));
+	watch = case_try((void *)(pages + 64), 24, PAGE_WATCH_BYTES, &told);
+	NEED(watch);
+	page_watch_end(watch);
 }
 
 /* Bytes that a peer has stored are not the program's doing, once that is said. */
@@ -298,8 +302,10 @@ static void stored_by_another(void)
 static void stepped_over(void)
 {
 	volatile unsigned char *pages = case_pages();
+	volatile unsigned char *to = pages + 40;
 	struct told told = { .goes_on = true }, beside_told = { 0 };
 	struct page_watch *watch, *beside;
+	unsigned long count = 40;
 
 	case_start();
 	watch = watch_stack(pages + 64, 8, PAGE_WATCH_BYTES, &told);
@@ -309,6 +315,8 @@ static void stepped_over(void)
 	pages[64] = 7;
 	(void)pages[64];
 	NEED(told.times == 3 && !told.is_store && told.is_sure);
+	__asm__ volatile("rep stosb" : "+D"(to), "+c"(count) : "a"(7) : "memory");
+	NEED(told.times == 4 && told.is_store && told.is_sure);
 	NEED(!beside_told.times);
 	page_watch_end(beside);
 	page_watch_end(watch);
