@@ -13,7 +13,7 @@
 
 #include "tests/verbs/qp_pair.h"
 
-enum { A, B, BYTES = 64 };
+enum { A, B, BYTES = 64, LONG = 1000 };
 
 /* How far a peer goes before it is killed. */
 enum stage { IN_RESET, IN_INIT, IN_RTR, IN_RTS, IN_FLIGHT, IN_ERR, STAGES };
@@ -51,7 +51,7 @@ static void go_to(struct qp_pair *pair, enum stage stage)
 	for (int i = 0; i < 3 && i < (int)stage; i++)
 		qp_to(pair, A, states[i]);
 	for (uint64_t i = 0; stage == IN_FLIGHT && i < QP_WR; i++)
-		qp_post(pair, A, IBV_WR_SEND, 0, 1000, i);
+		qp_post(pair, A, IBV_WR_SEND, 0, LONG, i);
 	if (stage == IN_ERR)
 		qp_to(pair, A, IBV_QPS_ERR);
 }
@@ -104,7 +104,7 @@ ParameterizedTest(enum stage *stage, killed, peer)
 	hear(back[0]);
 	kill(peer, SIGKILL);
 	cr_assert_eq(waitpid(peer, NULL, 0), peer);
-	qp_receive(&pair, A, BYTES, 5); /* a peer's message may be taken yet, which was under way */
+	qp_receive(&pair, A, LONG, 5); /* a peer's message may be taken yet, which was under way */
 	qp_post(&pair, A, IBV_WR_SEND, 0, BYTES, 6);
 	for (int left = 2; left; left--) {
 		struct ibv_wc wc = qp_next(&pair, A);
@@ -112,7 +112,8 @@ ParameterizedTest(enum stage *stage, killed, peer)
 		if (wc.wr_id == 6)
 			cr_assert_eq(wc.status, IBV_WC_RETRY_EXC_ERR, "%s", ibv_wc_status_str(wc.status));
 		else
-			cr_assert(wc.status == IBV_WC_WR_FLUSH_ERR || wc.status == IBV_WC_SUCCESS);
+			cr_assert(wc.status == IBV_WC_WR_FLUSH_ERR || wc.status == IBV_WC_SUCCESS, "%s",
+				  ibv_wc_status_str(wc.status));
 	}
 	cr_assert_eq(pair.qp[A]->state, IBV_QPS_ERR);
 	talks(&others, 2);
