@@ -107,14 +107,18 @@ static void as_without_us(int sig)
 	exempt_call(SYS_tgkill, exempt_call(SYS_getpid, 0, 0, 0, 0, 0, 0), exempt_thread(), sig, 0, 0, 0);
 }
 
-/* A virtual machine may lose what the trap was for (DR6), and then the kernel takes it for the program's INT1. */
+/* A virtual machine may lose what the trap was for (DR6), and then the kernel takes it for the program's INT1. That traps behind
+ * itself, in some virtual machines before. */
 static bool is_trap(const siginfo_t *info, const ucontext_t *interrupted)
 {
-	unsigned char instruction = INT1;
+	const unsigned char *at = (const unsigned char *)interrupted->uc_mcontext.gregs[REG_RIP];
+	unsigned char behind = 0, next = 0;
 
 	if (info->si_code != TRAP_BRKPT)
 		return info->si_code == TRAP_TRACE || info->si_code == TRAP_HWBKPT;
-	return exempt_peek(&instruction, (void *)(interrupted->uc_mcontext.gregs[REG_RIP] - 1), 1) && instruction != INT1;
+	(void)exempt_peek(&behind, at - 1, 1);
+	(void)exempt_peek(&next, at, 1);
+	return behind != INT1 && next != INT1;
 }
 
 static void on_step(int sig, siginfo_t *info, void *context)
