@@ -62,7 +62,7 @@ enum wire_op {
 	WIRE_RNR = 34,  /* receiver not ready: it dropped this request and all after it, send them again */
 	/* Verdicts: answers that carry a verdict number and are kept until acknowledged. */
 	WIRE_NAK = 48,    /* the request was refused, and the cause */
-	WIRE_PARK = 49,   /* the SEND's envelope was kept and its payload dropped: the receiver will pull it */
+	WIRE_PARK = 49,   /* the SEND's envelope was kept and its payload dropped: the receiver will pull it; or WIRE-192 */
 	WIRE_DONE = 50,   /* the RTS or parked SEND is complete; the WRITE or ATOMIC with COMMIT is durable */
 	WIRE_RESULT = 51, /* the ATOMIC was executed; has the old values */
 };
@@ -148,14 +148,15 @@ enum wire_feature {
 	WIRE_NO_RAW = 0x1000,
 	WIRE_NO_WAW = 0x2000,
 	WIRE_NO_SAW = 0x4000,
-	WIRE_HOLDS = 0x8000,      /* the sender executes writes before their bytes are seen */
-	WIRE_NO_WAS = 0x10000,    /* WIRE-190: what it writes may be executed before what it sent, */
-	WIRE_NO_MIXED = 0x20000,  /* and its atomics and its other accesses in any order, */
-	WIRE_NO_ATOMIC = 0x40000, /* and its atomics in any order among each other */
+	WIRE_HOLDS = 0x8000,       /* the sender executes writes before their bytes are seen */
+	WIRE_NO_WAS = 0x10000,     /* WIRE-190: what it writes may be executed before what it sent, */
+	WIRE_NO_MIXED = 0x20000,   /* and its atomics and its other accesses in any order, */
+	WIRE_NO_ATOMIC = 0x40000,  /* and its atomics in any order among each other */
+	WIRE_TAKES_PARK = 0x80000, /* WIRE-192: its writes and plain atomics may be answered by PARK */
 };
 
 /* What is said of orders. */
-#define WIRE_NEEDS_NO (WIRE_NO_RAW | WIRE_NO_WAW | WIRE_NO_SAW | WIRE_NO_WAS | WIRE_NO_MIXED | WIRE_NO_ATOMIC)
+#define WIRE_NEEDS_NO (WIRE_NO_RAW | WIRE_NO_WAW | WIRE_NO_SAW | WIRE_NO_WAS | WIRE_NO_MIXED | WIRE_NO_ATOMIC | WIRE_TAKES_PARK)
 
 struct wire_bye {
 	wire_u32 reason; /* enum wire_bye_reason */

@@ -256,17 +256,17 @@ Test(sim_liars, sends_another_part_than_was_pulled)
 	}
 }
 
-/* DONE has no result, which an ATOMIC that fetches waits for; PARK is about messages alone. */
+/* DONE has no result, which an ATOMIC that fetches waits for; a WRITE of several segments is not parked (WIRE-192). */
 Test(sim_liars, answers_by_another_verdict)
 {
-	uint64_t bytes = 1;
+	uint64_t bytes[WIRE_SEGMENT_MIN / sizeof(uint64_t) + 1] = { 1 };
 	struct lie lie;
 
 	for (int park = 0; park < 2; park++) {
 		struct completion c;
 
 		lie_open(&lie, 4);
-		post(&lie, park ? OP_WRITE : OP_ATOMIC, &bytes, sizeof(bytes));
+		post(&lie, park ? OP_WRITE : OP_ATOMIC, bytes, park ? sizeof(bytes) : sizeof(bytes[0]));
 		seal(&lie.words, wire_put_verdict(here(&lie.words), park ? WIRE_PARK : WIRE_DONE, 1, 1), 0);
 		say(&lie);
 		expect_told(&lie, "WIRE-45");

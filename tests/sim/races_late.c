@@ -35,6 +35,65 @@ Test(sim_races_late, bytes_come_late)
 	}
 }
 
+/* What is acknowledged behind it, though it has come before, unless an order is asked for (WIRE-192). */
+Test(sim_races_late, others_are_answered_before_it)
+{
+	static const struct {
+		enum op_kind kind;
+		uint32_t order;
+		bool apart;
+	} rows[] = {
+		{ OP_WRITE, 0, true },  { OP_WRITE, EP_ORDER_RMA_WAW, false },     { OP_WRITE, EP_ORDER_RMA_RAW, false },
+		{ OP_ATOMIC, 0, true }, { OP_ATOMIC, EP_ORDER_ATOMIC_WAW, false }, { OP_READ, 0, false },
+	};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct job *first, *second;
+		struct stage stage;
+
+		stage_open(&stage, LATE, rows[i].order);
+		first = stage_post(&stage, rows[i].kind, 0, 0);
+		told.hold_ns = 0;
+		second = stage_post(&stage, OP_WRITE, 1, 0);
+		cr_assert(!first->done && second->done == rows[i].apart && told.open == 1, "row %zu", i);
+		model_pass(stage.bed.model, LATE);
+		cr_assert(first->done && second->done && !first->failed && told.closed == 1, "row %zu", i);
+		stage_end(&stage);
+	}
+}
+
+/* Each is open for its own time. */
+Test(sim_races_late, one_that_is_open_for_less_is_answered_first)
+{
+	struct job *first, *second;
+	struct stage stage;
+
+	stage_open(&stage, LATE, 0);
+	first = stage_post(&stage, OP_WRITE, 0, 0);
+	told.hold_ns = LATE / 4;
+	second = stage_post(&stage, OP_WRITE, 1, 0);
+	model_pass(stage.bed.model, LATE / 4);
+	cr_assert(second->done && !first->done && told.open == 1);
+	model_pass(stage.bed.model, LATE);
+	cr_assert(first->done && told.closed == 2);
+	stage_end(&stage);
+}
+
+/* It was executed: that its answer never comes is no failure. */
+Test(sim_races_late, the_target_ends_before_its_answer)
+{
+	struct stage stage;
+	struct job *job;
+
+	stage_open(&stage, 8 * LATE, 0);
+	job = stage_post(&stage, OP_WRITE, 0, 0);
+	cr_assert(!job->done && stage_has(&stage, job->bytes, 0));
+	model_kill(stage.bed.model, stage.bed.party[1]->node);
+	model_pass(stage.bed.model, BED_LIMIT_NS);
+	cr_assert(job->done && !job->failed);
+	bed_close(&stage.bed);
+}
+
 /* What comes behind it waits only if the order says so: then the bytes are seen before. */
 Test(sim_races_late, others_pass_a_late_write)
 {

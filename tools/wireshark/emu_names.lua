@@ -329,6 +329,7 @@ names.bits.features = {
 	{ 0x10000, "NO_WAS", "its writes need not come behind its messages" },
 	{ 0x20000, "NO_MIXED", "its atomics and its other accesses are in no order" },
 	{ 0x40000, "NO_ATOMIC", "its atomics are in no order" },
+	{ 0x80000, "TAKES_PARK", "its writes may be answered by PARK" },
 }
 names.bits.datagram = {
 	{ 0x1, "CQ_DATA", "with CQ data" },

@@ -72,7 +72,7 @@ static const char *commit_answer(struct commit *commit, enum refusal_cause cause
 	if (!result)
 		return verdict_add(session, WIRE_DONE, ask->seq);
 	commit->of.result = NULL;
-	verdict_result(session, result, ask->seq);
+	verdict_keep(session, result, ask->seq);
 	return NULL;
 }
 

@@ -28,11 +28,13 @@ struct open_access {
 	bool waits;        /* its time is over when open_access_go_on() says so */
 	bool apart;        /* its bytes come by open_access_store() */
 	bool answered;     /* its initiator knows no more by that than that its source is free */
+	bool parks;        /* it is answered by DONE (WIRE-192) */
 	bool executed;     /* told; a READ may be asked again */
 	bool late;         /* its bytes are held (held.h) */
 	bool changes;      /* its bytes; else what comes behind it in its session says nothing of it: that would have waited */
 	bool atomic;
-	bool message; /* of which the program knows */
+	bool message;                /* of which the program knows */
+	struct verdict *park, *done; /* WIRE-192: not sent yet; NULL: it is acknowledged with others */
 	void *open;
 };
 
@@ -61,6 +63,11 @@ static void let_go(struct open_access **at)
 	*at = first->next;
 	nic->config.races->closed(first->open);
 	session->rsp.opens--;
+	if (first->done && !first->park)
+		verdict_keep(session, first->done, first->seq);
+	else
+		free(first->done);
+	free(first->park);
 	if (!first->answered)
 		session_goes_on(session);
 	free(first);
@@ -192,6 +199,12 @@ static void opens_stay(struct nic *nic, uint64_t until_ns)
 	}
 }
 
+/* Is the one that comes later open so long at least, too? */
+static bool stays_behind(const struct open_access *first, const struct open_access *later)
+{
+	return (first->changes || !later->waits) && !first->done && !later->done;
+}
+
 /* When it is over; 0: it is not open. */
 static uint64_t open_access_add(struct session *session, const struct open_access *what)
 {
@@ -201,10 +214,12 @@ static uint64_t open_access_add(struct session *session, const struct open_acces
 
 	if (!added) {
 		nic->config.races->closed(what->open);
+		free(what->park);
+		free(what->done);
 		return 0;
 	}
 	for (const struct open_access *before = nic->opens; before && !what->passes; before = before->next)
-		if (before->session == session && before->until_ns > until_ns && (before->changes || !what->waits))
+		if (before->session == session && before->until_ns > until_ns && stays_behind(before, what))
 			until_ns = before->until_ns;
 	while (*at && (*at)->until_ns <= until_ns)
 		at = &(*at)->next;
@@ -226,6 +241,31 @@ static bool answer_delivers(const struct conn *conn, const struct access *ask, c
 	bool says = conn->ep->pairing ? !ep_loses(conn->ep) : !conn->session->peer_holds || conn->in.head.flags & WIRE_F_DELIVERED;
 
 	return says || ask->op == OP_READ || effect->returns;
+}
+
+/* May it be answered apart (WIRE-192)? At most half of the verdicts are for such. */
+static bool may_be_parked(const struct conn *conn, const struct race_access *access)
+{
+	const uint32_t no_order = WIRE_NO_RAW | WIRE_NO_WAW | WIRE_NO_MIXED | WIRE_NO_ATOMIC | WIRE_TAKES_PARK;
+	const struct responder *rsp = &conn->session->rsp;
+
+	return (conn->session->peer_needs_no & no_order) == no_order && access->changes && access->whole && !access->tells &&
+	       access->op != OP_SEND && rsp->verdict_count + 2 * rsp->opens < LIMIT_VERDICTS / 2;
+}
+
+static void park(struct open_access *what)
+{
+	what->park = malloc(sizeof(*what->park));
+	what->done = malloc(sizeof(*what->done));
+	if (!what->park || !what->done) {
+		free(what->park);
+		free(what->done);
+		what->park = what->done = NULL;
+		return;
+	}
+	*what->park = (struct verdict){ .op = WIRE_PARK };
+	*what->done = (struct verdict){ .op = WIRE_DONE };
+	what->answered = true;
 }
 
 static bool open_is_atomic(const struct open_access *open)
@@ -264,6 +304,8 @@ static uint64_t access_open(struct session *session, struct race_access *access,
 	what->until_ns = access->now_ns + opened.late_ns + opened.hold_ns;
 	what->waits = opened.hold_ns && access->waits && access->tells;
 	what->open = opened.open;
+	if (what->parks)
+		park(what);
 	until_ns = open_access_add(session, what);
 	if (what->waits)
 		return until_ns;
@@ -296,6 +338,7 @@ struct open_way open_access_begin(struct conn *conn, const struct access *ask, c
 	struct open_way way;
 
 	nic_role(conn->nic);
+	what.parks = !what.answered && !access.returns && may_be_parked(conn, &access);
 	what.passes = access.tells && access.waits && !keeps && conn->in.head.flags & WIRE_F_FIRST;
 	/* Others may learn of it by atomics of theirs, as of a lock that is let go. */
 	if (effect->changes && effect->element && !(session->peer_needs_no & WIRE_NO_ATOMIC))
@@ -383,6 +426,10 @@ void open_access_executed(struct session *session)
 	const struct nic *nic = session->ep->nic;
 
 	nic_role(nic);
+	if (open && open->park) {
+		verdict_keep(session, open->park, open->seq);
+		open->park = NULL;
+	}
 	if (!open || open->executed || open->late) /* after a cut it comes again */
 		return;
 	open->executed = true;

@@ -33,6 +33,8 @@ void requester_done(struct session *session, uint64_t ref);
  * Nothing is resolved before the payload is here: requester_verdict(), requester_result_end(). */
 MUST_USE struct op *requester_result(struct session *session, uint64_t number, uint64_t ref, uint32_t length, const char **broken);
 void requester_result_end(struct session *session, uint64_t ref, bool fault);
+/* Requests from `from` on were dropped by the peer: they wait again, in their order, and get new numbers. */
+void requester_rewind(struct session *session, uint64_t from);
 bool requester_rnr(struct session *session, uint64_t ref, uint32_t wait_us);
 /* The parked op that a PULL asks for, if the range is inside it; *known false: no such op any more. */
 MUST_USE struct op *requester_pulled(struct session *session, uint64_t ref, uint64_t offset, uint64_t length, bool *broken);

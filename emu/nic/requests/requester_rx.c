@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* requester_rx.c - requests that were sent: acknowledged, refused, parked, answered, dropped, sent again. */
+/* requester_rx.c - requests that were sent: acknowledged, refused, parked, answered, sent again. */
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
 #include "emu/nic/requests/completer.h"
@@ -60,9 +60,11 @@ bool requester_fits(const struct session *session, uint8_t verdict, uint64_t ref
 		op = op->next;
 	if (!op)
 		return true;
-	if (verdict == WIRE_PARK)
-		return op_kind_is_message(op->kind) && !(session->ep->attr.rules & EP_RULE_RECEIVE_FIRST);
-	return op->what.kind == ATOMIC_PLAIN;
+	if (verdict != WIRE_PARK)
+		return op->what.kind == ATOMIC_PLAIN;
+	if (op_kind_is_message(op->kind))
+		return !(session->ep->attr.rules & EP_RULE_RECEIVE_FIRST);
+	return !session->ep->pairing && op->first_seq == op->last_seq;
 }
 
 static void read_gone(struct requester *req, struct op *op)
@@ -323,14 +325,14 @@ static void resend_partly(struct requester *req, uint64_t from)
 	req->current = op;
 }
 
-/* Requests from `from` on were dropped by the peer: they wait again, in their order, and get new numbers. */
-static void requester_rewind(struct session *session, uint64_t from)
+void requester_rewind(struct session *session, uint64_t from)
 {
 	struct requester *req = &session->req;
 	struct op_list lists[4] = { unsend(&req->sent, from), unsend(&req->reads, from), unsend(&req->parked, from) };
 	struct op_list pending = { NULL, NULL };
 	struct op *op;
 
+	nic_role(session->ep->nic);
 	if (req->current && req->current->first_seq >= from) {
 		op_list_push(&lists[3], req->current);
 		req->current = NULL;
@@ -353,90 +355,6 @@ static void requester_rewind(struct session *session, uint64_t from)
 	req->pending = pending;
 	resend_partly(req, from);
 	req->next_seq = from;
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-/* The first wait that a peer asks for, within bounds: it may ask for nothing, or for hours. */
-static uint64_t rnr_first(uint64_t asked_ns)
-{
-	return least(asked_ns > TIME_RNR_MIN_NS ? asked_ns : TIME_RNR_MIN_NS, TIME_RNR_MAX_NS);
-}
-
-static uint64_t rnr_wait(const struct ep *ep, uint64_t last_ns, uint64_t asked_ns)
-{
-	uint64_t first = rnr_first(asked_ns);
-
-	if (ep->attr.rules & EP_RULE_RECEIVE_FIRST)
-		return first;
-	return last_ns ? least(least(2 * last_ns, RNR_DOUBLED * first), TIME_RNR_MAX_NS) : first;
-}
-
-/* V91: so often in a row a receiver may be not ready for an op; 0: without end. */
-static uint32_t rnr_tries(const struct ep *ep)
-{
-	if (ep->timing.rnr_most == RNR_AS_DEVICE)
-		return ep->nic->config.rnr_most;
-	return ep->timing.rnr_most >= RNR_EVER ? 0 : ep->timing.rnr_most + 1u;
-}
-
-/* The op that the receiver was not ready for, which waits again; NULL: it has ended, as it has been sent often enough. */
-static struct op *rnr_count(struct requester *req, uint32_t most)
-{
-	struct op *op = req->current ? NULL : req->pending.first; /* `current`: it has been taken in part */
-
-	if (!op)
-		return NULL;
-	op->rnrs += op->rnrs < UINT8_MAX;
-	if (!most || op->rnrs < most)
-		return op;
-	op_list_pop(&req->pending);
-	req->rnr_wait_ns = 0; /* of the next op it is the first */
-	complete_refused(op, REFUSAL_NOT_READY, NULL);
-	return NULL;
-}
-
-/* All ops to this peer wait, but for those that may pass. */
-static void rnr_hold_all(struct session *session, uint64_t now_ns, uint64_t asked_ns)
-{
-	struct requester *req = &session->req;
-
-	req->rnr_wait_ns = rnr_wait(session->ep, req->rnr_wait_ns, asked_ns);
-	req->rnr_until_ns = now_ns + req->rnr_wait_ns + 1;
-}
-
-/* EP_ORDER_NONE: the op waits alone. */
-static void rnr_hold_one(struct requester *req, struct op *op, uint64_t now_ns, uint64_t asked_ns)
-{
-	uint64_t doubled = least(1ull << least(op->rnrs - 1u, 32), RNR_DOUBLED);
-
-	op->again_ns = now_ns + least(doubled * rnr_first(asked_ns), TIME_RNR_MAX_NS) + 1;
-	if (!req->rnr_until_ns || op->again_ns < req->rnr_until_ns)
-		req->rnr_until_ns = op->again_ns;
-}
-
-bool requester_rnr(struct session *session, uint64_t ref, uint32_t wait_us)
-{
-	struct requester *req = &session->req;
-	struct op *op;
-
-	nic_role(session->ep->nic);
-	if (ref <= req->acked || ref <= req->executed || ref >= req->next_seq)
-		return false;
-	requester_rewind(session, ref);
-	op = rnr_count(req, rnr_tries(session->ep));
-	if (!(session->ep->attr.order & EP_ORDER_NONE))
-		rnr_hold_all(session, nic_now(session->ep->nic), (uint64_t)wait_us * 1000);
-	else if (op)
-		rnr_hold_one(req, op, nic_now(session->ep->nic), (uint64_t)wait_us * 1000);
-	if (req->rnr_until_ns)
-		session_time(session, req->rnr_until_ns);
-	if (session->conn) /* some of the dropped ops may pass */
-		conn_busy(session->conn);
-	return true;
 }
 
 bool requester_resume(struct session *session, uint64_t seen)
@@ -588,13 +506,18 @@ void requester_flush(struct session *session, enum refusal_cause cause)
 {
 	struct requester *req = &session->req;
 	struct op_list lists[] = { req->sent, req->reads, req->parked, { NULL, NULL }, req->taken, req->pending };
+	const struct op_list *parked = &lists[2];
 	struct op *op;
 
 	nic_role(session->ep->nic);
 	if (req->current)
 		op_list_push(&lists[3], req->current);
 	requester_init(req);
-	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
-		while ((op = op_list_pop(&lists[i])))
-			complete_refused(op, cause, NULL);
+	for (struct op_list *list = lists; list < lists + sizeof(lists) / sizeof(lists[0]); list++)
+		while ((op = op_list_pop(list))) {
+			if (list == parked && !op_kind_is_message(op->kind) && !op_by_verdict(op)) /* WIRE-192 */
+				complete_good(op);
+			else
+				complete_refused(op, cause, NULL);
+		}
 }

@@ -230,7 +230,6 @@ void responder_flush(struct session *session, enum refusal_cause cause)
 	nic_role(session->ep->nic);
 	read_response_flush(session);
 	message_flush(session, cause);
-	verdict_flush(session);
 	tagged_flush(session, cause);
 	target_write_abandon(session);
 	target_rsend_abandon(session, cause);
@@ -238,6 +237,7 @@ void responder_flush(struct session *session, enum refusal_cause cause)
 	held_release(session);
 	if (session->rsp.opens)
 		open_access_let_go(session);
+	verdict_flush(session);
 	free(session->rsp.slot);
 	responder_init(&session->rsp);
 }

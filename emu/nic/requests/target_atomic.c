@@ -214,7 +214,7 @@ static const char *execute(struct conn *conn, const struct atomic_request *reque
 		access_count_change(session, ask->to.key, ask->mr_id, ask->length);
 	complete_remote(session, &session->rsp.slot, &done->done);
 	if (done->result)
-		verdict_result(session, done->result, ask->seq);
+		verdict_keep(session, done->result, ask->seq);
 	return NULL;
 }
 

@@ -19,7 +19,7 @@ static uint32_t needs_no(const struct ep *ep)
 
 	if (ep->pairing)
 		return 0;
-	return (order & (EP_ORDER_RAW | EP_ORDER_RMA_RAW) ? 0 : WIRE_NO_RAW) |
+	return WIRE_TAKES_PARK | (order & (EP_ORDER_RAW | EP_ORDER_RMA_RAW) ? 0 : WIRE_NO_RAW) |
 	       (order & (EP_ORDER_WAW | EP_ORDER_RMA_WAW) ? 0 : WIRE_NO_WAW) | (order & EP_ORDER_SAW ? 0 : WIRE_NO_SAW) |
 	       (order & EP_ORDER_WAS ? 0 : WIRE_NO_WAS) | (order & mixed ? 0 : WIRE_NO_MIXED) |
 	       (order & (mixed | EP_ORDER_ATOMIC_WAW | EP_ORDER_ATOMIC_RAW) ? 0 : WIRE_NO_ATOMIC);

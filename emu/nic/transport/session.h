@@ -295,9 +295,10 @@ MUST_USE const char *verdict_add(struct session *session, uint8_t op, uint64_t r
 /* Why the session ends where one of these failed, and there is no frame to answer for. */
 enum refusal_cause verdict_lack(const struct session *session);
 /* A RESULT to be filled in: made before the request is executed, since afterwards nothing may fail. The caller's until
- * verdict_result(), which always keeps it, or free(). NULL and *broken: no memory, or the peer does not acknowledge. */
+ * verdict_keep(), or free(). NULL and *broken: no memory, or the peer does not acknowledge. */
 MUST_USE struct verdict *verdict_new(struct session *session, uint32_t length, const char **broken);
-void verdict_result(struct session *session, struct verdict *verdict, uint64_t ref);
+/* Numbers it, and keeps it, which never fails. */
+void verdict_keep(struct session *session, struct verdict *verdict, uint64_t ref);
 /* Every verdict up to `number` has arrived there. */
 MUST_USE const char *verdict_acked(struct session *session, uint64_t number);
 /* Sends the next one that this connection has not seen. */

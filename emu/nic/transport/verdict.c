@@ -35,11 +35,12 @@ enum refusal_cause verdict_lack(const struct session *session)
 	return session->answer_lost ? REFUSAL_NO_SESSION : REFUSAL_PROTOCOL;
 }
 
-/* Numbers it, and keeps it. */
-static void verdict_keep(struct session *session, struct verdict *verdict)
+void verdict_keep(struct session *session, struct verdict *verdict, uint64_t ref)
 {
 	struct responder *rsp = &session->rsp;
 
+	nic_role(session->ep->nic);
+	verdict->fields.ref = ref;
 	verdict->fields.verdict = rsp->verdict_next++;
 	if (rsp->verdicts)
 		rsp->verdicts_last->next = verdict;
@@ -62,15 +63,8 @@ static const char *verdict_push(struct session *session, uint8_t op, const struc
 		return broken;
 	verdict->op = op;
 	verdict->fields = *fields;
-	verdict_keep(session, verdict);
+	verdict_keep(session, verdict, fields->ref);
 	return NULL;
-}
-
-void verdict_result(struct session *session, struct verdict *verdict, uint64_t ref)
-{
-	nic_role(session->ep->nic);
-	verdict->fields.ref = ref;
-	verdict_keep(session, verdict);
 }
 
 /* For the owner of the regions alone, not for a peer that guesses keys. */
