@@ -4,7 +4,7 @@
 
 #include "tests/races/fi/fi_kit.h"
 
-enum { TARGET, PEER, PARTS = 4 };
+enum { TARGET, PEER, THIRD, PARTS = 4 };
 
 /* --- the target goes on when it is told that the peer is done --- */
 
@@ -125,6 +125,38 @@ static void some_awaited(unsigned round)
 		kit_sent(1);
 }
 
+/* A write, and something behind it which the program waits for. Racy: it takes that for the write, too. Then the target loads, or a
+ * third process reads. How: 1 what is behind is a message. */
+static void one_behind_awaited(unsigned round)
+{
+	const size_t behind = SOURCE + KIT_SLOT;
+
+	(void)round;
+	if (race_self == TARGET && race_this->how == 1) {
+		kit_receive(INBOX, SIZE);
+		kit_came(1);
+	} else if (race_self == TARGET && race_this->sides == 2) {
+		race_hear(PEER);
+		(void)race_load(kit_area + X);
+	} else if (race_self == THIRD) {
+		race_hear(PEER);
+		kit_get(TARGET, RESULT, X, SIZE, 0);
+		kit_sent(1);
+	} else if (race_self == PEER) {
+		kit_put(TARGET, SOURCE, X, SIZE, 0);
+		if (race_this->how == 1)
+			kit_send(TARGET, behind, SIZE, FI_DELIVERY_COMPLETE);
+		else
+			kit_put(TARGET, behind, Z, SIZE, 0);
+		kit_sent_of(behind);
+		if (!racy())
+			kit_sent_of(SOURCE);
+		race_tell(race_this->sides == 2 ? TARGET : THIRD);
+		if (racy())
+			kit_sent_of(SOURCE);
+	}
+}
+
 /* --- nothing is between them --- */
 
 enum touch { LOADS, STORES, COPIES };
@@ -232,6 +264,7 @@ static void one_look(unsigned round)
 }
 
 #define LOADED "operation-load"
+#define OP_OP "operation-operation"
 #define STORED "operation-store"
 #define POLLED "memory-polled"
 #define ORDER(...)                                         \
@@ -303,6 +336,12 @@ static const struct race_case cases[] = {
 	TWIN("events-all", "counters", 2, writes_counted, .want = WANT_TOLD),
 	RACE("two-of-three-awaited", "several-buffers", LOADED, 2, some_awaited),
 	TWIN("three-of-three-awaited", "several-buffers", 2, some_awaited),
+	RACE("last-of-two-awaited", "several-buffers", LOADED, 2, one_behind_awaited),
+	TWIN("two-of-two-awaited", "several-buffers", 2, one_behind_awaited),
+	RACE("last-of-two-awaited-for-a-third", "three-processes", OP_OP, 3, one_behind_awaited),
+	TWIN("two-of-two-awaited-for-a-third", "three-processes", 3, one_behind_awaited),
+	RACE("message-awaited-for-the-write", "three-processes", OP_OP, 3, one_behind_awaited, .how = 1),
+	TWIN("message-and-write-awaited", "three-processes", 3, one_behind_awaited, .how = 1),
 
 	RACE("loaded-while-written", "target-load", LOADED, 2, free_access, CLASH(PUT, LOADS, X, SIZE)),
 	RACE("stored-while-written", "target-store", STORED, 2, free_access, CLASH(PUT, STORES, X, SIZE)),
