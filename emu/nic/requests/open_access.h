@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* open_access.h - accesses of peers whose answers are held back, so that others may meet them (races.h). Acknowledgements, results
  * and data are let go in the order of their requests: from the first open one on nothing of the session is answered. A write whose
- * answer does not say that it was delivered is answered at once, and stays open (WIRE-191).
+ * answer does not say that it was delivered is answered at once, and stays open (WIRE-191). One that no order ties to others is
+ * answered by DONE, apart from those behind it (WIRE-192).
  *
  * Owner:  the nic, in one list by time, which is for each session that of its requests. Thread: holder of the driver role.
  * Only where nic_config.races is set, and session->fault, too. */
