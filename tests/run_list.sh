@@ -6,7 +6,7 @@
 here=$(dirname "$0")
 build=$1
 
-AT_A_TIME=4
+AT_A_TIME=6
 
 # one SECONDS NAME KIND COMMAND...
 one() {
