@@ -28,7 +28,6 @@ struct open_access {
 	bool waits;        /* its time is over when open_access_go_on() says so */
 	bool apart;        /* its bytes come by open_access_store() */
 	bool answered;     /* its initiator knows no more by that than that its source is free */
-	bool parks;        /* it is answered by DONE (WIRE-192) */
 	bool executed;     /* told; a READ may be asked again */
 	bool late;         /* its bytes are held (held.h) */
 	bool changes;      /* its bytes; else what comes behind it in its session says nothing of it: that would have waited */
@@ -244,13 +243,13 @@ static bool answer_delivers(const struct conn *conn, const struct access *ask, c
 }
 
 /* May it be answered apart (WIRE-192)? At most half of the verdicts are for such. */
-static bool may_be_parked(const struct conn *conn, const struct race_access *access)
+static bool may_be_parked(const struct session *session, const struct race_access *access)
 {
 	const uint32_t no_order = WIRE_NO_RAW | WIRE_NO_WAW | WIRE_NO_MIXED | WIRE_NO_ATOMIC | WIRE_TAKES_PARK;
-	const struct responder *rsp = &conn->session->rsp;
+	const struct responder *rsp = &session->rsp;
 
-	return (conn->session->peer_needs_no & no_order) == no_order && access->changes && access->whole && !access->tells &&
-	       access->op != OP_SEND && rsp->verdict_count + 2 * rsp->opens < LIMIT_VERDICTS / 2;
+	return (session->peer_needs_no & no_order) == no_order && access->changes && !access->returns && access->whole &&
+	       !access->tells && access->op != OP_SEND && rsp->verdict_count + 2 * rsp->opens < LIMIT_VERDICTS / 2;
 }
 
 static void park(struct open_access *what)
@@ -304,7 +303,7 @@ static uint64_t access_open(struct session *session, struct race_access *access,
 	what->until_ns = access->now_ns + opened.late_ns + opened.hold_ns;
 	what->waits = opened.hold_ns && access->waits && access->tells;
 	what->open = opened.open;
-	if (what->parks)
+	if (!what->answered && may_be_parked(session, access))
 		park(what);
 	until_ns = open_access_add(session, what);
 	if (what->waits)
@@ -338,7 +337,6 @@ struct open_way open_access_begin(struct conn *conn, const struct access *ask, c
 	struct open_way way;
 
 	nic_role(conn->nic);
-	what.parks = !what.answered && !access.returns && may_be_parked(conn, &access);
 	what.passes = access.tells && access.waits && !keeps && conn->in.head.flags & WIRE_F_FIRST;
 	/* Others may learn of it by atomics of theirs, as of a lock that is let go. */
 	if (effect->changes && effect->element && !(session->peer_needs_no & WIRE_NO_ATOMIC))
