@@ -27,5 +27,5 @@ while read -r labels seconds name kind command; do
 		wait -n
 	done
 	one "$seconds" "$name" "$kind" $command &	# unquoted: the command's words, as registered
-done <"$build/tests.list"
+done < <(sort -k 2,2nr "$build/tests.list")	# what may take longest begins first
 wait
