@@ -107,7 +107,7 @@ def minutes_pass(folder):
 FINDS_RACES = """#!/bin/sh
 kind=
 case $FI_EMU_CHECK in
-races,seed=*[13579]) kind='{"kind": "race"}' ;;
+races,seed=*[13579]) kind='{"kind": "race", "cause": "operation-store", "unexpected": true}' ;;
 esac
 while [ "$1" != true ]; do
 	[ "$1" != --report ] || echo '{"findings": ['"$kind"'], "processes": [{"ops": {"write": {"posted": 2}}}]}' >"$2"
@@ -164,11 +164,34 @@ def what_fails_rarely_is_tried_more_often(folder):
     has(answer.stderr, "4 of 40 runs failed")
 
 
-def what_checked_mode_finds_is_a_failure(folder):
-    """A program that is refused something undisturbed is not explored."""
+def no_nic_in_checked_mode(folder):
     answer = run(folder, "--explore", "3", "--check", "fi_info", "-p", "emu")
     same(answer.returncode, 2)
     has(answer.stderr, "the command fails without any disturbance: emurun --check had something to report")
+
+
+# Likewise: each run leaks, and the fourth meets with a refusal.
+LEAKS = """#!/bin/sh
+echo x >>runs
+told='{"kind": "leak", "cause": "left-open", "unexpected": true}'
+[ "$(wc -l <runs)" != 4 ] || told=$told', {"kind": "refusal", "cause": "unknown-key", "unexpected": true}'
+while [ "$1" != true ]; do
+	[ "$1" != --report ] || echo '{"findings": ['"$told"'], "processes": [{"ops": {"write": {"posted": 2}}}]}' >"$2"
+	shift
+done
+exit 86
+"""
+
+
+def what_the_undisturbed_run_tells_fails_no_other(folder):
+    """But the exit status says that there is something."""
+    for runs, last in (("2", "2 runs ended well, but for what the undisturbed run tells"),
+                       ("9", "run 3 failed: emurun --check had something to report")):
+        answer = explore_by(folder, LEAKS, f"--explore={runs}", "--with=--check=races")
+        same(answer.returncode, 86)
+        has(answer.stderr, "undisturbed, emurun --check tells of left-open: no run fails by that again")
+        has(answer.stderr, last)
+        os.remove(os.path.join(folder.path, "runs"))
 
 
 def fails_undisturbed(folder):

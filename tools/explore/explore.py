@@ -12,7 +12,7 @@ import tempfile
 import time
 
 from explore_plan import KINDS, OF_FABRIC, OF_VERBS, OPS, WAYS, draw_plan, singles_of
-from explore_run import Runner, most_ops, uses_verbs
+from explore_run import TOLD, Runner, most_ops, uses_verbs
 from explore_shrink import Shrinker
 
 FAILED, WRONG = 86, 2
@@ -84,7 +84,7 @@ class Explorer:
     def __init__(self, given, folder):
         self.given = given
         self.folder = folder
-        self.runner = Runner(given.emurun, given.words, given.command, folder, given.check)
+        self.runner = Runner(given.emurun, given.words, given.command, folder)
         self.kinds, self.ops = OF_FABRIC, ()
         self.tried, self.singles = {}, 0
         self.failure = None
@@ -109,7 +109,11 @@ class Explorer:
         outcome, processes = self.runner.undisturbed({"FI_EMU_CHECK": "yes"} if self.given.check else {})
         if outcome.failure:
             self.show_output()
-            stop(f"the command fails without any disturbance: {outcome.failure}; nothing was explored")
+            if outcome.failure == TOLD:
+                self.runner.known = set(self.runner.found())
+            if not self.runner.known:
+                stop(f"the command fails without any disturbance: {outcome.failure}; nothing was explored")
+            say(f"undisturbed, emurun --check tells of {', '.join(sorted(self.runner.known))}: no run fails by that again")
         if processes == []:
             stop("no process of the command opened the NIC: there is nothing to disturb")
         self.kinds = OF_VERBS if uses_verbs(processes or []) else OF_FABRIC
@@ -168,9 +172,9 @@ class Explorer:
                 self.tell_shrunk(plan)
                 self.summary(runs)
                 return FAILED
-        say(f"{runs} runs ended well")
+        say(f"{runs} runs ended well" + ", but for what the undisturbed run tells" * bool(self.runner.known))
         self.summary(runs)
-        return 0
+        return FAILED if self.runner.known else 0
 
     def fails(self, plan):
         return self.under(plan).failure == self.failure
@@ -236,7 +240,7 @@ class Explorer:
         failed = self.again(self.shows_failure, plan)
         say(f"{failed} of {self.tries} runs failed")
         self.keep(plan)
-        return FAILED if failed else 0
+        return FAILED if failed or self.runner.known else 0
 
 
 def ended(number, _):

@@ -7,6 +7,7 @@ import subprocess
 import time
 
 CHECKED = 86  # emurun --check: something was refused, misused or leaked
+TOLD = "emurun --check had something to report"
 GRACE_S = 5
 
 
@@ -20,9 +21,9 @@ class Outcome:
 class Runner:
     """Runs the command, in a process group of its own, without input. `folder` is private."""
 
-    def __init__(self, emurun, words, command, folder, races):
+    def __init__(self, emurun, words, command, folder):
         self.start = [emurun] + words + command
-        self.races = races  # they are failures, which the report of each run tells
+        self.known = set()  # causes of findings that are no failure any more
         self.checked = any(word in ("--check", "--expect", "--no-checked", "--allow-none") for word in words)
         self.folder = folder
         self.limit = None  # seconds until a run is a hang; None: none
@@ -51,12 +52,14 @@ class Runner:
             self.group.wait()
         self.group = None
 
-    def run(self, settings, words=()):
-        """Under these variables, and with further options of emurun's."""
+    def run(self, settings):
+        """Under these variables."""
         environment = dict(os.environ, **settings)
-        if self.races and not words:
-            words = ("--report", self.path("report.json"))
-        start = self.start[:1] + list(words) + self.start[1:]
+        start, report = list(self.start), self.path("report.json")
+        if self.checked:
+            start[1:1] = ["--report", report]
+            if os.path.exists(report):
+                os.remove(report)
         before = time.monotonic()
         with open(self.path("out"), "wb") as out, open(self.path("err"), "wb") as err:
             self.group = subprocess.Popen(start, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment,
@@ -76,25 +79,31 @@ class Runner:
             return f"it was killed by {signal.Signals(-status).name}"
         if status > 128:
             return f"it ended with status {status}, as by signal {status - 128}"
-        if status == CHECKED and self.races and self.found_race():
-            return "emurun --check found a race"
         if status == CHECKED and self.checked:
-            return "emurun --check had something to report"
-        if status:
+            found = self.found()
+            if "race" in found.values():
+                return "emurun --check found a race"
+            if not found or found.keys() - self.known:
+                return TOLD
+        elif status:
             return f"it ended with status {status}"
         if self.wanted is not None and self.said("out") != self.wanted:
             return "its output was not that of the undisturbed run"
         return None
 
-    def found_race(self):
-        found = read_json(self.path("report.json")).get("findings", [])
-        return any(finding.get("kind") == "race" for finding in found if isinstance(finding, dict))
+    def found(self):
+        """The causes of what emurun --check told of the last run, and their kinds; none where it has not met what was expected."""
+        report = read_json(self.path("report.json"))
+        if report.get("unmet") or report.get("none"):
+            return {}
+        found = [finding for finding in report.get("findings", []) if isinstance(finding, dict) and finding.get("unexpected")]
+        return {finding.get("cause"): finding.get("kind") for finding in found}
 
     def undisturbed(self, settings):
         """The first run, and its processes that opened a NIC, each a dictionary with its `personality`, and what it posted and
         `served`; None: not known."""
         if self.checked:
-            outcome = self.run(settings, ("--report", self.path("report.json")))
+            outcome = self.run(settings)
             # There is none where another emurun --check has the records.
             return outcome, read_json(self.path("report.json")).get("processes")
         records = self.path("records")
