@@ -2,6 +2,7 @@
 /* races_late.c - accesses of peers that are executed late, and completions that are (emu/nic/ops/races.h): what has to be seen
  * before something else is, is. */
 #include <criterion/criterion.h>
+#include <string.h>
 
 #include "emu/nic/device/ep.h"
 #include "emu/nic/device/nic_impl.h"
@@ -76,6 +77,71 @@ Test(sim_races_late, one_that_is_open_for_less_is_answered_first)
 	cr_assert(second->done && !first->done && told.open == 1);
 	model_pass(stage.bed.model, LATE);
 	cr_assert(first->done && told.closed == 2);
+	stage_end(&stage);
+}
+
+/* Past the bound a write is answered in its turn. */
+Test(sim_races_late, no_more_are_answered_apart_than_so_many)
+{
+	enum { MOST = LIMIT_VERDICTS / 4, ALMOST = MOST - 16, WRITES = MOST + 16, WIDE = REGION_GRAIN };
+	static struct job *writes[WRITES];
+	struct party_config party = { .caps = STAGE_CAPS, .tx_size = WRITES + 1 };
+	struct nic_config config = { .races = &stage_races, .watch = &stage_watch };
+	struct region *target;
+	struct stage stage;
+
+	memset(&told, 0, sizeof(told));
+	bed_open(&stage.bed, 2171, 2, &config, &party);
+	target = region_open(stage.bed.party[1], WRITES * WIDE, 1, BED_BOTH, false, 0);
+	for (uint64_t i = 0; i < WRITES; i++) {
+		bool last = i == ALMOST || i == WRITES - 1;
+
+		if (last || i % 8 == 0) /* what was said of those before is acknowledged */
+			model_pass(stage.bed.model, LATE / 512);
+		told.hold_ns = last ? 0 : LATE;
+		writes[i] = bed_post(&stage.bed, OP_WRITE, target, i * WIDE, WIDE, 0);
+		if (last)
+			model_pass(stage.bed.model, LATE / 64);
+	}
+	cr_assert(writes[ALMOST]->done && !writes[MOST]->done && !writes[WRITES - 1]->done);
+	model_pass(stage.bed.model, 2 * LATE);
+	for (int i = 0; i < WRITES; i++)
+		cr_assert(writes[i]->done && !writes[i]->failed, "write %d", i);
+	cr_assert(told.arrived == WRITES && told.open == 0);
+	stage_end(&stage);
+}
+
+/* Its source goes, and is the program's from then on; what is told of it later is of no op any more. */
+Test(sim_races_late, its_source_is_closed_before_its_answer)
+{
+	uint8_t memory[BYTES] = { 0 };
+	struct iovec all = { memory, BYTES };
+	struct mr_attr attr = { .iov = &all, .iov_count = 1, .access = MR_ACCESS_ALL, .key = 4711, .key_bytes = 8 };
+	struct job *job, *next;
+	struct stage stage;
+	struct party *party;
+	struct mr *mr;
+
+	stage_open(&stage, LATE, 0);
+	party = stage.bed.party[0];
+	node_enter(party->node);
+	cr_assert(!mr_add(pd_regions(party->pd), &attr, &mr));
+	node_leave(party->node);
+	job = job_rma(party, stage.target, OP_WRITE, 0, BYTES, POST_COMPLETE, 1);
+	job_use_memory(job, memory);
+	job->desc = (void *)(uintptr_t)mr->desc;
+	job_may(job, REFUSAL_LOCAL_CLOSED);
+	cr_assert(!job_post(job));
+	model_pass(stage.bed.model, LATE / 8);
+	cr_assert(!job->done && told.executed == 1);
+	node_enter(party->node);
+	pd_remove_region(party->pd, mr);
+	node_leave(party->node);
+	model_read(party);
+	cr_assert(job->done && job->failed);
+	next = stage_post(&stage, OP_WRITE, 1, 0);
+	model_pass(stage.bed.model, 2 * LATE);
+	cr_assert(next->done && !next->failed && told.closed == 2);
 	stage_end(&stage);
 }
 
