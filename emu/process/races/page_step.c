@@ -11,6 +11,7 @@
 
 #include "emu/process/races/byte_watch.h"
 #include "emu/process/races/memory_map.h"
+#include "emu/process/races/string_step.h"
 
 enum { STEPS = 256 /* of a page */, SA_RESTORED = 0x04000000, PATIENCE = 1000, TRAP_FLAG = 0x100, INT1 = 0xf1 };
 enum { BY_BREAKPOINT = 6 /* si_code */ };
@@ -203,6 +204,21 @@ bool page_step(struct watched_page *page, const struct touch *touch, ucontext_t 
 		*flags |= TRAP_FLAG;
 	}
 	thread->step[thread->steps++] = *touch;
+	return true;
+}
+
+bool page_step_string(struct watched_page *page, ucontext_t *interrupted)
+{
+	exempt_mask mask;
+
+	if (interrupted->uc_mcontext.gregs[REG_EFL] & TRAP_FLAG || !may_step())
+		return false;
+	if (atomic_fetch_add(&page->spent, 1) > STEPS || !string_step_make(interrupted))
+		return false;
+	if (watched_try(&mask)) {
+		step_ends(atomic_load(&page->at));
+		watched_let_go(mask);
+	}
 	return true;
 }
 

@@ -25,6 +25,9 @@ bool page_steps_stand(void);
 /* In the handler of a fault, which such a touch of the page, which is lifted, has raised: `cost` of the steps that the page has are
  * taken. True: it steps, and no signal may come before the handler has returned. */
 bool page_step(struct watched_page *page, const struct touch *touch, ucontext_t *interrupted, unsigned int cost);
+/* The same for an instruction for strings, of which a page's part is made at once. True: that was made, and the page has its
+ * protection again, if it may. */
+bool page_step_string(struct watched_page *page, ucontext_t *interrupted);
 /* Has the page steps left? Else it stays lifted. */
 bool page_step_left(const struct watched_page *page);
 /* In the handler of a fault that is the program's: its handler sees what it would without us. */

@@ -7,6 +7,7 @@
 #include "emu/nic/memory/guard.h"
 #include "emu/process/races/byte_watch.h"
 #include "emu/process/races/page_step.h"
+#include "emu/process/races/string_step.h"
 #include "emu/process/races/watched_pages.h"
 #include "emu/process/races/watched_threads.h"
 
@@ -40,31 +41,10 @@ static void take_stack(struct call_stack *stack, const ucontext_t *interrupted)
 	unwinding = NULL;
 }
 
-/* An instruction for strings that is repeated goes over all that it counts. One that compares may end before. */
-static size_t string_length(const ucontext_t *interrupted)
-{
-	enum { REPEAT = 0xf3, WORDS = 0x66, REX = 0x40, REX_WIDE = 8, DOWN = 0x400 /* of the flags */ };
-	const greg_t *registers = interrupted->uc_mcontext.gregs;
-	unsigned char code[4], opcode;
-	bool repeats = false, words = false, wide = false;
-	size_t i = 0;
-
-	if (registers[REG_EFL] & DOWN || !exempt_peek(code, (void *)registers[REG_RIP], sizeof(code)))
-		return 1;
-	for (; i < 2 && (code[i] == REPEAT || code[i] == WORDS); i++)
-		*(code[i] == REPEAT ? &repeats : &words) = true;
-	if ((code[i] & 0xf0) == REX)
-		wide = code[i++] & REX_WIDE;
-	opcode = code[i] & 0xfe;                                              /* whose last bit is clear for bytes */
-	if (!repeats || (opcode != 0xa4 && opcode != 0xaa && opcode != 0xac)) /* MOVS, STOS, LODS */
-		return 1;
-	return (size_t)registers[REG_RCX] * (code[i] == opcode ? 1 : wide ? 8 : words ? 2 : 4);
-}
-
 static struct touch touch_of(uintptr_t at, const ucontext_t *interrupted)
 {
 	return (struct touch){ .at = at,
-			       .length = string_length(interrupted),
+			       .length = string_step_length(interrupted),
 			       .is_store = interrupted->uc_mcontext.gregs[REG_ERR] & PAGE_FAULT_STORE };
 }
 
@@ -279,16 +259,20 @@ static bool fault_pauses(const struct touch *touch)
 static bool page_given(struct watched_page *page, const struct touch *touch, ucontext_t *interrupted, bool guarded)
 {
 	unsigned char selector = calls_open();
-	bool on = false, steps = false;
+	bool on = false, made = false, steps = false;
 
 	if (guarded || (watch_table.ops->inside && watch_table.ops->inside()))
 		watch_count(&watch_table.counts.neighbours);
 	else
 		on = tell_of_access(page, touch, interrupted);
-	if (is_beside(page, touch, guarded) || byte_watch_on(touch))
+	if (byte_watch_on(touch)) {
 		steps = page_step(page, touch, interrupted, guarded ? DEVICE_COST : 1);
-	if (on && !steps)
-		tell_made(page, true);
+	} else if (is_beside(page, touch, guarded)) {
+		made = touch->length > 1 && page_step_string(page, interrupted);
+		steps = !made && page_step(page, touch, interrupted, guarded ? DEVICE_COST : 1);
+	}
+	if (made || (on && !steps))
+		tell_made(page, !made);
 	calls_trap(selector);
 	return steps;
 }
