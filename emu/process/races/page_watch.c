@@ -168,6 +168,15 @@ static void run_add(struct page_run *run, uintptr_t page) REQUIRES(watched_lock)
 	run->length += WATCHED_PAGE;
 }
 
+/* They wait for any access, and would have the page lifted before one of others is watched. */
+static bool pauses_alone(const struct watched_page *page) REQUIRES(watched_lock)
+{
+	for (uint16_t n = atomic_load(&page->nodes); n; n = atomic_load(&watched.node[n].next))
+		if (watch_table.watch[watched.node[n].watch].kind != PAGE_WATCH_PAUSES)
+			return false;
+	return true;
+}
+
 /* Why not; NULL: it is watched. */
 static atomic_uint_fast64_t *page_add_watch(struct page_watch *watch, uintptr_t at, struct page_run *run) REQUIRES(watched_lock)
 {
@@ -182,6 +191,8 @@ static atomic_uint_fast64_t *page_add_watch(struct page_watch *watch, uintptr_t 
 	mapping = memory_map_find(at);
 	if (!mapping || !mapping->watchable || (page && atomic_load(&page->state) == WATCHED_GONE))
 		return &watch_table.counts.memory;
+	if (page && watch->kind != PAGE_WATCH_PAUSES && pauses_alone(page))
+		atomic_store(&page->spent, 0);
 	node = watched_add(at, mapping->protection, (uint16_t)(watch - watch_table.watch));
 	if (!node)
 		return &watch_table.counts.full;

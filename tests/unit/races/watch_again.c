@@ -91,6 +91,58 @@ static void a_string_goes_over_it(void)
 		page_watch_end(watch[i]);
 }
 
+/* Elements of each size, over the ends of pages, and what is not made at once: downwards, over their own bytes. */
+static void strings_of_all_kinds(void)
+{
+	unsigned char *pages = case_pages(), *to, *from;
+	struct page_watch *watch[4];
+	struct told told[4] = { 0 };
+	unsigned long count;
+
+	case_start();
+	for (int i = 0; i < 4; i++)
+		watch[i] = case_watch(pages + (size_t)i * PAGE + 8, 8, PAGE_WATCH_ALL, &told[i]);
+	to = pages + PAGE - 1002, count = 2000;
+	__asm__ volatile("rep stosw" : "+D"(to), "+c"(count) : "a"(0x1234) : "memory");
+	NEED(told[1].times == 1 && to == pages + PAGE + 2998 && !count && pages[PAGE - 1003] == case_byte(PAGE - 1003));
+	NEED(pages[PAGE - 1002] == 0x34 && pages[PAGE + 2997] == 0x12 && pages[PAGE + 2998] == case_byte(PAGE + 2998));
+	to = pages + 2 * PAGE + 101, from = pages + 3 * PAGE + 51, count = 200;
+	__asm__ volatile("rep movsl" : "+D"(to), "+S"(from), "+c"(count) : : "memory");
+	NEED(!told[2].times && !told[3].times && to == pages + 2 * PAGE + 901 && from == pages + 3 * PAGE + 851);
+	for (size_t i = 0; i < 800; i++)
+		NEED(pages[2 * PAGE + 101 + i] == case_byte(3 * PAGE + 51 + i));
+	to = pages + 3 * PAGE + 101, from = pages + 3 * PAGE + 100, count = 30; /* one byte, again and again */
+	__asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(count) : : "memory");
+	NEED(!told[3].times && pages[3 * PAGE + 130] == case_byte(3 * PAGE + 100));
+	to = pages + 2 * PAGE + 60, from = pages + 3 * PAGE + 60, count = 4;
+	__asm__ volatile("std\n\trep movsq\n\tcld" : "+D"(to), "+S"(from), "+c"(count) : : "memory");
+	NEED(!told[2].times && to == pages + 2 * PAGE + 28 && pages[2 * PAGE + 36] == case_byte(3 * PAGE + 36));
+	for (int i = 0; i < 4; i++)
+		page_watch_end(watch[i]);
+}
+
+/* An instruction with thousands of elements is one step of the page's, and of the process's. */
+static void long_strings_are_no_wear(void)
+{
+	enum { MANY = 100 };
+	unsigned char *pages = case_pages();
+	struct told told = { 0 };
+	struct page_watch *watch;
+
+	case_start();
+	watch = case_watch(pages, 8, PAGE_WATCH_ALL, &told);
+	for (int i = 0; i < MANY; i++) {
+		unsigned char *to = pages + 64;
+		unsigned long count = PAGE - 64;
+
+		__asm__ volatile("rep stosb" : "+D"(to), "+c"(count) : "a"(i) : "memory");
+	}
+	NEED(pages[64] == MANY - 1 && pages[PAGE - 1] == MANY - 1 && pages[PAGE] == case_byte(PAGE));
+	((volatile unsigned char *)pages)[3] = 1;
+	NEED(told.times == 1);
+	page_watch_end(watch);
+}
+
 /* --- pauses --- */
 
 static atomic_int paused, may_go;
@@ -165,6 +217,26 @@ static void what_becomes_of_a_pause(void)
 	NEED(!page_watch_stands(watch));
 	NEED(page_watch_worn(watch, starts) == 1 && starts[0] == (uintptr_t)pages);
 	page_watch_end(watch);
+}
+
+/* What has worn the page out before a watch that tells begins is none of that one's. */
+static void a_worn_page_is_watched_all_the_same(void)
+{
+	enum { MANY = 5000 };
+	volatile unsigned char *pages = case_pages();
+	struct page_watch *first, *second;
+	struct told told = { 0 };
+
+	case_start();
+	first = case_watch((void *)pages, 64, PAGE_WATCH_PAUSES, NULL);
+	for (int i = 0; i < MANY; i++)
+		pages[100]++;
+	NEED(!page_watch_stands(first));
+	second = case_watch((void *)pages, 64, PAGE_WATCH_ALL, &told);
+	pages[42] = 1;
+	NEED(told.times == 1);
+	page_watch_end(first);
+	page_watch_end(second);
 }
 
 /* One that another watch tells of does not pause. */
@@ -247,8 +319,11 @@ const struct watch_case watch_again_cases[] = {
 	{ "a_call_is_counted", a_call_is_counted },
 	{ "behind_a_string", behind_a_string },
 	{ "a_string_goes_over_it", a_string_goes_over_it },
+	{ "strings_of_all_kinds", strings_of_all_kinds },
+	{ "long_strings_are_no_wear", long_strings_are_no_wear },
 	{ "what_is_watched_in_a_pause", what_is_watched_in_a_pause },
 	{ "what_becomes_of_a_pause", what_becomes_of_a_pause },
+	{ "a_worn_page_is_watched_all_the_same", a_worn_page_is_watched_all_the_same },
 	{ "no_pause_where_it_is_told", no_pause_where_it_is_told },
 	{ "bytes_are_watched_in_a_pause", bytes_are_watched_in_a_pause },
 	{ "no_pause_where_a_breakpoint_tells", no_pause_where_a_breakpoint_tells },
