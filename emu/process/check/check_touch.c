@@ -303,6 +303,10 @@ bool touch_arm(void)
 	cost_ns = check_cost_begin();
 	trap_end();
 	count = race_may_pause() ? check_remote_some(iov, WATCH_RANGES, TRAP_LENGTH) : 0;
+	if (!count || (watching && !page_watch_ready())) { /* the next call may find a region, or all threads ready */
+		atomic_store(&armed_ns, 0);
+		count = 0;
+	}
 	if (count)
 		watch = trap_begin(iov, count, &whole);
 	page_watch_end(atomic_exchange(&trap, watch));

@@ -301,6 +301,19 @@ static struct page_watch *watch_try(const struct iovec *iov, size_t count_of, en
 	return NULL;
 }
 
+bool page_watch_ready(void)
+{
+	exempt_mask mask;
+	bool ready;
+
+	if (!atomic_load(&started) || atomic_load(&system_calls_ended))
+		return false;
+	mask = watched_take();
+	ready = watched_threads_trap();
+	watched_let_go(mask);
+	return ready;
+}
+
 struct page_watch *page_watch_begin(const struct iovec *iov, size_t count_of, enum page_watch_kind kind, void *arg)
 {
 	struct page_watch *watch;

@@ -55,6 +55,8 @@ const char *page_watch_ended_why(void);
 /* This thread is the device's: its calls are not trapped. It lifts what it touches. */
 void page_watch_exempt(void);
 
+/* Do all threads trap their calls? Asks those that do not, which takes a while: then nothing is watched. As page_watch_begin(). */
+bool page_watch_ready(void);
 /* From now on, until page_watch_end(). NULL: cannot be watched, and is counted. Any thread but in a signal handler, with the driver
  * role or without. */
 struct page_watch *page_watch_begin(const struct iovec *iov, size_t count, enum page_watch_kind kind, void *arg);

@@ -19,6 +19,11 @@ const char *page_watch_ended_why(void)
 
 void page_watch_exempt(void) {}
 
+bool page_watch_ready(void)
+{
+	return false;
+}
+
 struct page_watch *page_watch_begin(const struct iovec *iov, size_t count, enum page_watch_kind kind, void *arg)
 {
 	(void)iov, (void)count, (void)kind, (void)arg;

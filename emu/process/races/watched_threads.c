@@ -28,6 +28,7 @@ static struct watched_thread threads[WATCHED_THREADS];
 static atomic_uint threads_used; /* records from there on were never used */
 static size_t storage_size;      /* thread-local, at most; constant after the start */
 static atomic_bool unsettled;    /* perhaps a thread does not trap its calls */
+static atomic_bool has_answered; /* one that was asked, since they were looked at last */
 
 /* initial-exec: handlers must not allocate thread-local storage. */
 static _Thread_local struct watched_thread *self __attribute__((tls_model("initial-exec")));
@@ -259,6 +260,7 @@ bool watched_thread_answer(const siginfo_t *info, void *context)
 		registers[REG_RIP] -= 2;
 	}
 	atomic_store(&thread->state, THREAD_TRAPS);
+	atomic_store(&has_answered, true);
 	return true;
 }
 
@@ -338,7 +340,7 @@ bool watched_threads_trap(void)
 
 	if (!atomic_load(&unsettled))
 		return true;
-	if (now - looked < pause)
+	if (now - looked < pause && !atomic_exchange(&has_answered, false))
 		return false;
 	looked = now;
 	atomic_store(&unsettled, false);
