@@ -13,6 +13,7 @@
 #include "emu/process/check/check.h"
 #include "emu/process/check/check_budget.h"
 #include "emu/process/check/check_race.h"
+#include "emu/nic/role/driver.h"
 #include "emu/process/races/page_watch.h"
 
 enum { HOLDS = 9, LONG_HOLDS = 6, LEAVES = 5, STAYS = 6, PAUSES = 2, THREADS = 256 };
@@ -209,6 +210,13 @@ void race_pause(void)
 	atomic_fetch_sub(&spare_ns, (int64_t)took_ns);
 }
 
+static void thread_told(void)
+{
+	atomic_fetch_add(told_of(gettid()), 1);
+	if (!touch_arm() && race_has_plenty() && race_draw() % (1 + atomic_load(&others)) == 0)
+		race_pause();
+}
+
 void check_told(void)
 {
 	static _Thread_local unsigned int known;
@@ -217,9 +225,14 @@ void check_told(void)
 	if (!races.on || known == now || check_inside)
 		return;
 	known = now;
-	atomic_fetch_add(told_of(gettid()), 1);
-	if (!touch_arm() && race_has_plenty() && race_draw() % (1 + atomic_load(&others)) == 0)
-		race_pause();
+	thread_told();
+}
+
+/* The device's own sockets are none of the program's. */
+void race_heard(void)
+{
+	if (!check_inside && !driver_held())
+		thread_told();
 }
 
 void race_holds_forked(void)

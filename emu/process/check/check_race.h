@@ -109,6 +109,8 @@ uint64_t race_split_hold(uint64_t *hold_ns);
 void race_wake_paused(void);
 /* Something has come that will tell the program of what was before it. */
 void race_news(void);
+/* This thread has bytes that others may have sent it beside the NIC. In a signal handler. */
+void race_heard(void);
 /* How often this thread was told of news. Any thread; not 0. */
 unsigned int race_told(int thread);
 /* Is the program slowed down by the checks alone by more than they may? Any thread. */

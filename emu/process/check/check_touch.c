@@ -320,7 +320,7 @@ static bool inside_check(void)
 }
 
 static const struct page_watch_ops page_ops = {
-	.accessed = accessed, .made = access_made, .paused = touch_paused, .inside = inside_check
+	.accessed = accessed, .made = access_made, .paused = touch_paused, .heard = race_heard, .inside = inside_check
 };
 
 const char *touch_start(void)

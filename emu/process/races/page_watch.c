@@ -122,6 +122,8 @@ const char *page_watch_start(const struct page_watch_ops *with)
 		return "the program runs under the thread sanitizer";
 	if (!cancels_any_call())
 		return "this C library ends a thread in a system call only where it has made the call itself (pthread_cancel)";
+	if (system_calls_gave_way())
+		return "another library of emu's watches in this process";
 	if (atomic_load(&started))
 		return NULL;
 	if (!watched_threads_possible())
@@ -129,7 +131,7 @@ const char *page_watch_start(const struct page_watch_ops *with)
 	reset();
 	watch_table.ops = with;
 	memory_map_start();
-	if (!system_calls_start())
+	if (!system_calls_start(with->heard))
 		return "this kernel does not let the handler of trapped system calls be put in place";
 	page_steps_start(watch_fault_at_breakpoint, watch_fault_stepped);
 	guard_ask_first(watch_fault);

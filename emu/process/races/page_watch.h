@@ -43,6 +43,9 @@ struct page_watch_ops {
 	void (*made)(void *arg, bool free);
 	/* May be NULL. The first access of a watch that pauses is about to be made. As above, but that it may take its time. */
 	void (*paused)(void);
+	/* May be NULL. A system call of this thread has brought it bytes that another may have sent. In the handler of trapped
+	 * calls, with signals blocked: as paused(). */
+	void (*heard)(void);
 	/* May be NULL. Is this thread in the device's code? Then its access is none of the program's. As above. */
 	bool (*inside)(void);
 };

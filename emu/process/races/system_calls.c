@@ -3,7 +3,10 @@
 #include "emu/process/races/system_calls.h"
 
 #include <errno.h>
+#include <link.h>
 #include <linux/audit.h>
+#include <stddef.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
@@ -11,6 +14,7 @@
 
 #include "emu/nic/memory/guard.h"
 #include "emu/process/races/memory_map.h"
+#include "emu/process/races/page_step.h"
 
 #ifndef SYS_USER_DISPATCH
 #define SYS_USER_DISPATCH 2 /* si_code */
@@ -30,6 +34,7 @@ enum { INSTRUCTION = 2 /* bytes of syscall */, SA_RESTORED = 0x04000000 };
 atomic_uint_fast64_t system_calls_traps, system_calls_lifted;
 atomic_uint system_calls_forbid, system_calls_changing;
 _Atomic(const char *) system_calls_ended;
+static void (*_Atomic heard)(void);
 static atomic_uint handler_changes = 1, handlers_checked; /* they stood when there were so many changes */
 
 long trap_make(const struct trap *trap)
@@ -305,6 +310,39 @@ static trap_handler *ending_call(long number)
 
 /* --- the handler --- */
 
+/* What another has sent, and the end of nothing. */
+static bool brings_bytes(long number, long result)
+{
+	switch (number) {
+	case SYS_read:
+	case SYS_readv:
+	case SYS_recvfrom:
+	case SYS_recvmsg:
+	case SYS_recvmmsg:
+		return result > 0;
+	default:
+		return false;
+	}
+}
+
+/* Its calls go untrapped, as those of the handler of faults. */
+static void tell_heard(struct watched_thread *thread)
+{
+	void (*tell)(void) = atomic_load(&heard);
+	exempt_mask mask;
+	unsigned char selector;
+	int err = errno;
+
+	if (!tell)
+		return;
+	mask = exempt_block();
+	selector = atomic_exchange(&thread->selector, 0);
+	tell();
+	atomic_store(&thread->selector, selector);
+	exempt_unblock(mask);
+	errno = err;
+}
+
 static void trapped(const siginfo_t *info, ucontext_t *context)
 {
 	greg_t *registers = context->uc_mcontext.gregs;
@@ -333,14 +371,67 @@ static void trapped(const siginfo_t *info, ucontext_t *context)
 	if (!handler)
 		handler = ending_call(trap.number);
 	registers[REG_RAX] = handler ? handler(&trap) : trap_plain(&trap);
+	if (brings_bytes(trap.number, registers[REG_RAX]))
+		tell_heard(trap.thread);
+}
+
+/* --- two libraries of emu's in a process, each with all of this, as where libfabric's own provider for verbs opens emu0: the one
+ * that starts last has the handlers, and the other one ends its watching. --- */
+
+#define GIVE_WAY ((void *)UINT64_C(0x656d75206761)) /* no pointer of a program's */
+static atomic_bool gave_way;
+
+bool system_calls_gave_way(void)
+{
+	return atomic_load(&gave_way);
+}
+
+static void give_way(void)
+{
+	atomic_store(&gave_way, true);
+	trap_end_all("another library of emu's watches in this process");
+	page_steps_end();
+}
+
+static void have_way(void)
+{
+	int process = (int)exempt_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+	siginfo_t request = { .si_signo = SIGSYS, .si_code = SI_QUEUE };
+
+	request.si_pid = process;
+	request.si_ptr = GIVE_WAY;
+	exempt_call(SYS_rt_tgsigqueueinfo, process, exempt_thread(), SIGSYS, (long)&request, 0, 0);
 }
 
 static void on_trap(int sig, siginfo_t *info, void *context)
 {
 	if (info->si_code == SYS_USER_DISPATCH && watched_thread_self())
 		trapped(info, context);
+	else if (info->si_code == SI_QUEUE && info->si_ptr == GIVE_WAY)
+		give_way();
 	else if (!watched_thread_answer(info, context))
 		signal_calls_pass(sig, info, context);
+}
+
+/* Is the handler in this library, which is emu's? */
+static int has_handler(struct dl_phdr_info *library, size_t size, void *arg)
+{
+	uintptr_t at = *(uintptr_t *)arg - library->dlpi_addr;
+
+	(void)size;
+	if (!strstr(library->dlpi_name, "/libibverbs.so") && !strstr(library->dlpi_name, "/libemu-fi.so"))
+		return 0;
+	for (size_t i = 0; i < library->dlpi_phnum; i++)
+		if (library->dlpi_phdr[i].p_type == PT_LOAD && at - library->dlpi_phdr[i].p_vaddr < library->dlpi_phdr[i].p_memsz)
+			return 1;
+	return 0;
+}
+
+static bool is_of_another_library(const struct exempt_action *action)
+{
+	uintptr_t handler = action->handler;
+
+	return handler != (uintptr_t)on_trap && dl_iterate_phdr(has_handler, &handler);
 }
 
 static bool handler_stands(void)
@@ -350,7 +441,7 @@ static bool handler_stands(void)
 	return !exempt_call(SYS_rt_sigaction, SIGSYS, 0, (long)&now, sizeof(now.mask), 0, 0) && now.handler == (uintptr_t)on_trap;
 }
 
-bool system_calls_start(void)
+bool system_calls_start(void (*tell)(void))
 {
 	const struct exempt_action action = {
 		.handler = (uintptr_t)on_trap,
@@ -360,6 +451,9 @@ bool system_calls_start(void)
 
 	struct exempt_action before;
 
+	atomic_store(&heard, tell);
+	if (!exempt_call(SYS_rt_sigaction, SIGSYS, 0, (long)&before, sizeof(before.mask), 0, 0) && is_of_another_library(&before))
+		have_way();
 	signal_calls_start();
 	if (exempt_call(SYS_rt_sigaction, SIGSYS, (long)&action, (long)&before, sizeof(action.mask), 0, 0))
 		return false;

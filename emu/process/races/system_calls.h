@@ -16,13 +16,15 @@
 
 #include "emu/process/races/watched_threads.h"
 
-/* Puts the handler of SIGSYS in place. False: the kernel does not. Again is harmless. */
-bool system_calls_start(void);
+/* Puts the handler of SIGSYS in place. False: the kernel does not. Again is harmless. `heard` is that of page_watch_ops. */
+bool system_calls_start(void (*heard)(void));
 /* Is it still in place, and comes each fault to our handler first? Asks the kernel only if the program may have changed that.
  * Without watched_lock, by a thread that may run the program's code. */
 bool system_calls_handlers_stand(void);
 /* With watched_lock: has the program changed a handler of faults since? */
 bool system_calls_handlers_changed(void);
+/* Has another library of emu's in this process taken it over? For good. */
+bool system_calls_gave_way(void);
 extern atomic_uint_fast64_t system_calls_traps, system_calls_lifted;
 /* Calls under way that leave no memory in common with this process, or all: no watch begins. */
 extern atomic_uint system_calls_forbid;

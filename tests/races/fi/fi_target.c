@@ -69,6 +69,26 @@ static void told(unsigned round)
 		tell_news(news);
 }
 
+/* One load of one word: it might have been a poll. Nothing but the pipe tells the target anything. */
+static void one_word_told(unsigned round)
+{
+	bool first = !round, early = racy() && first;
+
+	if (race_self == TARGET) {
+		race_hear(PEER);
+		if (first)
+			(void)*(const volatile uint64_t *)(kit_area + X);
+	} else {
+		kit_put(TARGET, SOURCE, X, sizeof(uint64_t), 0);
+		if (early)
+			race_tell(TARGET);
+		kit_sent(1);
+		if (!early)
+			race_tell(TARGET);
+	}
+	race_meet();
+}
+
 /* CQ data tell of the write that has them; and of those before it, if an order was asked for. How: 1 it is the only one, 2 both are
  * on one page. */
 static void told_by_data(unsigned round)
@@ -327,6 +347,8 @@ static const struct race_case cases[] = {
 	TWIN("stored-when-delivered", "target-store", 2, told, NEWS(PUT, 0, BY_PIPE, .stores = true)),
 	RACE("stored-when-told-early", "target-store", STORED, 2, told, NEWS(PUT, 0, BY_PIPE_EARLY, .stores = true)),
 
+	RACE("word-loaded-once-when-told-early", "target-load", LOADED, 2, one_word_told),
+	TWIN("word-loaded-once-when-delivered", "target-load", 2, one_word_told),
 	RACE("data-of-another-write", "missing-order", LOADED, 2, told_by_data, .how = 0),
 	RACE("data-of-a-write-beside", "missing-order", LOADED, 2, told_by_data, .how = 2),
 	TWIN("data-of-another-ordered-write", "missing-order", 2, told_by_data, .how = 0,

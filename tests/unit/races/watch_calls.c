@@ -144,10 +144,59 @@ static void call_under_way_before_the_start(void)
 	pages_of_a_call_are_not_protected(true);
 }
 
+static struct hearer {
+	unsigned char *pages;
+	struct told told;
+	struct page_watch *watch;
+	int times;
+} hearer;
+
+/* It may begin a watch, and its own calls are not trapped. */
+static void hear(void)
+{
+	int ends[2];
+
+	hearer.times++;
+	NEED(!pipe(ends) && write(ends[1], "a", 1) == 1 && read(ends[0], hearer.pages + PAGE, 1) == 1);
+	close(ends[0]);
+	close(ends[1]);
+	if (!hearer.watch)
+		hearer.watch = case_try(hearer.pages, 8, PAGE_WATCH_ALL, &hearer.told);
+	errno = EDOM;
+}
+
+/* Bytes that another has sent, and not that there are none, or no more. */
+static void what_is_heard(void)
+{
+	struct pollfd wait;
+	char byte;
+	int ends[2];
+
+	hearer.pages = case_pages();
+	case_heard = hear;
+	case_start();
+	page_watch_end(case_watch(hearer.pages, 8, PAGE_WATCH_ALL, &hearer.told)); /* all threads trap their calls */
+	errno = 0;
+	NEED(!socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	wait = (struct pollfd){ .fd = ends[0], .events = POLLIN };
+	NEED(recv(ends[0], &byte, 1, MSG_DONTWAIT) == -1 && errno == EAGAIN);
+	NEED(send(ends[1], "abc", 3, 0) == 3 && poll(&wait, 1, -1) == 1 && !hearer.times);
+	errno = 0;
+	NEED(read(ends[0], &byte, 1) == 1 && byte == 'a' && hearer.times == 1 && !errno);
+	NEED(hearer.watch && ((volatile unsigned char *)hearer.pages)[3] == case_byte(3) && hearer.told.times == 1);
+	NEED(recv(ends[0], &byte, 1, 0) == 1 && byte == 'b' && hearer.times == 2);
+	NEED(recvmsg(ends[0], &(struct msghdr){ .msg_iov = &(struct iovec){ &byte, 1 }, .msg_iovlen = 1 }, 0) == 1);
+	NEED(byte == 'c' && hearer.times == 3);
+	close(ends[1]);
+	NEED(read(ends[0], &byte, 1) == 0 && hearer.times == 3);
+	page_watch_end(hearer.watch);
+}
+
 const struct watch_case watch_call_cases[] = {
 	{ "reads_and_writes", reads_and_writes },
 	{ "vectors_and_messages", vectors_and_messages },
 	{ "other_calls", other_calls },
+	{ "what_is_heard", what_is_heard },
 	{ "call_under_way", call_under_way },
 	{ "call_under_way_before_the_start", call_under_way_before_the_start },
 	{ NULL, NULL },

@@ -48,6 +48,8 @@ unsigned char case_byte(size_t place);
 
 /* What a thread does that pauses. */
 extern void (*case_paused)(void);
+/* Likewise heard(); NULL: nothing. */
+extern void (*case_heard)(void);
 
 /* Starts the watching, or ends the case where the kernel has none. */
 void case_start(void);

@@ -73,9 +73,17 @@ static void paused(void)
 	case_paused();
 }
 
+void (*case_heard)(void);
+
+static void heard(void)
+{
+	if (case_heard)
+		case_heard();
+}
+
 void case_start(void)
 {
-	static const struct page_watch_ops ops = { .accessed = accessed, .made = made, .paused = paused };
+	static const struct page_watch_ops ops = { .accessed = accessed, .made = made, .paused = paused, .heard = heard };
 	const char *why;
 
 	call_stack_prime();
