@@ -44,6 +44,10 @@ struct call_pointers {
 	struct pointer pointer[POINTERS];
 };
 
+/* In which a wait has looked at its word, and sleeps: some 0.5 ms. Else, or if a signal begins it anew, it fails with EFAULT where
+ * the page is protected, and is made again. */
+#define FUTEX_TICKS (UINT64_C(1) << 20)
+
 #define NO_POINTER                      \
 	{                               \
 		0, POINTER_ABSENT, 0, 0 \
@@ -222,6 +226,9 @@ static void note_futex(struct watched_call *call, long command, const long *arg)
 	switch (command & FUTEX_CMD_MASK) {
 	case FUTEX_WAIT:
 	case FUTEX_WAIT_BITSET:
+		watched_call_add(call, (uintptr_t)arg[3], TIME);
+		atomic_store(&call->needed_until, __builtin_ia32_rdtsc() + FUTEX_TICKS);
+		break;
 	case FUTEX_LOCK_PI:
 	case FUTEX_LOCK_PI2:
 		watched_call_add(call, (uintptr_t)arg[3], TIME);

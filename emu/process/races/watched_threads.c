@@ -393,6 +393,7 @@ struct watched_call *watched_call_begin(struct watched_thread *thread, uintptr_t
 		depth--;
 	call = &thread->call[depth];
 	atomic_store_explicit(&call->ranges, 0, memory_order_relaxed);
+	atomic_store_explicit(&call->needed_until, 0, memory_order_relaxed);
 	atomic_store_explicit(&call->stack, stack, memory_order_relaxed);
 	atomic_store_explicit(&thread->depth, depth + 1, memory_order_release);
 	return call;
@@ -440,7 +441,10 @@ static bool thread_is_busy(const struct watched_thread *thread, uintptr_t page)
 	for (unsigned int i = 0; i < depth; i++) {
 		const struct watched_call *call = &thread->call[i];
 		unsigned int ranges = atomic_load(&call->ranges);
+		uint64_t until = atomic_load(&call->needed_until);
 
+		if (until && until < __builtin_ia32_rdtsc())
+			continue;
 		for (unsigned int k = 0; k < ranges; k++) {
 			if (page_meets(page, atomic_load(&call->range[k].at), atomic_load(&call->range[k].length)))
 				return true;

@@ -42,7 +42,8 @@ struct touch {
 
 /* A system call under way. */
 struct watched_call {
-	_Atomic uintptr_t stack; /* where it was made */
+	_Atomic uintptr_t stack;           /* where it was made */
+	atomic_uint_fast64_t needed_until; /* by the time stamp counter: it sleeps then, and needs its memory no more; 0: it may */
 	atomic_uint ranges;
 	struct {
 		_Atomic uintptr_t at;
