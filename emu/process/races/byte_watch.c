@@ -192,9 +192,13 @@ bool byte_watch_end(uint16_t watch)
 	return any;
 }
 
+static atomic_uint_fast64_t renewals;
+
 static void access_of(const struct slot *slot, uint16_t watch, struct byte_access *access)
 {
-	*access = (struct byte_access){ .watch = watch, .at = atomic_load(&slot->at), .is_sure = slot->stores_alone };
+	*access = (struct byte_access){
+		.watch = watch, .at = atomic_load(&slot->at), .is_sure = slot->stores_alone, .renewals = atomic_load(&renewals)
+	};
 	access->is_store = slot->stores_alone || breakpoint_bytes(access->at, slot->length) != atomic_load(&slot->before);
 }
 
@@ -227,11 +231,18 @@ bool byte_watch_has(const struct touch *touch, struct byte_access *access)
 	return true;
 }
 
+uint64_t byte_watch_renewals(void)
+{
+	return atomic_load(&renewals);
+}
+
 void byte_watch_renew(void)
 {
+	atomic_fetch_add(&renewals, 1);
 	for (int i = 0; i < BREAKPOINTS; i++)
 		if (atomic_load(&slots[i].watch))
 			atomic_store(&slots[i].before, breakpoint_bytes(atomic_load(&slots[i].at), slots[i].length));
+	atomic_fetch_add(&renewals, 1); /* at the end, too: else what was seen in between looked as if it had been after it */
 }
 
 bool byte_watch_find(const siginfo_t *info, struct byte_access *access)

@@ -18,9 +18,10 @@
 
 struct byte_access {
 	uint16_t watch;
-	uintptr_t at;  /* where the breakpoint is */
-	bool is_store; /* as far as can be told: a store of what is there already is none, where loads are told, too, */
-	bool is_sure;  /* and a load of what another has stored is one; not where stores alone are told, nor behind a step */
+	uintptr_t at;      /* where the breakpoint is */
+	bool is_store;     /* as far as can be told: a store of what is there already is none, where loads are told, too, */
+	bool is_sure;      /* and a load of what another has stored is one; not where stores alone are told, nor behind a step */
+	uint64_t renewals; /* so many had been before the bytes were looked at */
 };
 
 /* Watches the range for `watch`, which is not 0; `whole`: each of its bytes. False: it cannot, and what has begun is still to be
@@ -38,6 +39,7 @@ bool byte_watch_on(const struct touch *touch);
 bool byte_watch_has(const struct touch *touch, struct byte_access *access);
 /* Another has stored bytes: what differs from now on is the program's. */
 void byte_watch_renew(void) REQUIRES(watched_lock);
+uint64_t byte_watch_renewals(void);
 /* In a fork's child, which has none of its parent's breakpoints. */
 void byte_watch_forked(void);
 

@@ -393,6 +393,11 @@ void page_watch_renew(void)
 	watched_let_go(mask);
 }
 
+uint64_t page_watch_renewals(void)
+{
+	return byte_watch_renewals();
+}
+
 uint64_t page_watch_lifted_so_far(uintptr_t at)
 {
 	exempt_mask mask = watched_take();

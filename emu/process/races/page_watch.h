@@ -27,7 +27,8 @@ enum page_watch_kind {
 /* An access of the program's CPU. */
 struct page_access {
 	uintptr_t at;           /* the first byte */
-	bool is_store, is_sure; /* is_sure: else it may be a load of bytes that another has stored */
+	bool is_store, is_sure; /* is_sure: else it may be a load of bytes that another has stored, */
+	uint64_t renewals;      /* or does so now, if page_watch_renewals() is another number */
 	uintptr_t code;         /* the instruction; behind it, where a breakpoint told */
 	uint64_t lifted;        /* page_watch_lifted_so_far() */
 	const struct call_stack *stack;
@@ -75,6 +76,8 @@ size_t page_watch_worn(const struct page_watch *watch, uintptr_t starts[WATCH_RA
 /* A peer has stored bytes that may be watched: what differs from now on is the program's (page_access.is_sure). As
  * page_watch_begin(). */
 void page_watch_renew(void);
+/* How often it did. In a handler, too. */
+uint64_t page_watch_renewals(void);
 /* How often the page of this byte was without protection, but for one instruction: between two equal answers each access was told.
  * The watch is on it. As page_watch_begin(). */
 uint64_t page_watch_lifted_so_far(uintptr_t at);
