@@ -78,8 +78,10 @@ static void *watch_post(void *owner, const struct post *from)
 	if (ep)
 		check_serial_enter(check_serial_of(ep->domain, ep->tx_cq), post_call(from));
 	look_at_alignment(ep, from);
-	if (from->flags & POST_INJECT)
+	if (from->flags & POST_INJECT) {
+		check_post_copied(post_call(from), from->iov, from->iov_count);
 		return NULL;
+	}
 	post = post_new(owner, post_call(from), from->context, false);
 	if (!post)
 		return NULL;

@@ -269,6 +269,8 @@ struct check_met {
 };
 
 bool check_posts_met(const struct iovec *run, size_t count, bool changes, uint64_t now_ns, struct check_met *met);
+/* A post that is not watched, as its bytes are copied at once, is about to be made: some of them may not be there yet. */
+void check_post_copied(const char *call, const struct iovec *iov, size_t count);
 /* Nothing of it leaves before then. */
 void check_post_leaves(struct check_post *post, uint64_t at_ns);
 /* Peers may have written to these bytes until now: operations under way whose buffers are there are not compared. */

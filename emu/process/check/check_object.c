@@ -78,7 +78,9 @@ static void *note_post(void *owner, const struct post *from)
 	size_t count = results_of(from, &results);
 	struct check_post *post = NULL;
 
-	if (count || !(from->flags & POST_INJECT)) /* an atomic's operands are */
+	if (!count && from->flags & POST_INJECT)
+		check_post_copied(process_front.calls[from->kind], from->iov, from->iov_count);
+	else /* an atomic's operands are copied, too */
 		post = check_post_new(owner, process_front.calls[from->kind], false);
 	if (!post)
 		return NULL;

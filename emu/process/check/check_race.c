@@ -159,6 +159,17 @@ static void tell_local(const struct race_what *what, const struct check_met *met
 		met->call, race_word(what), what->peer, what->key, met->both.iov_len, met->both.iov_base, races.seed);
 }
 
+void check_post_copied(const char *call, const struct iovec *iov, size_t count)
+{
+	struct check_met met;
+
+	if (!races.on || check_inside || !check_posts_met(iov, count, false, 0, &met))
+		return;
+	check_tell(&(struct check_finding){ .cause = CHECK_RACE_LOAD, .call = call, .posted = &met.posted, .here = true },
+		   "%s: copies %zu B at %p, which %s fills, and that has not completed (seed=%" PRIu64 ")", call, met.both.iov_len,
+		   met.both.iov_base, met.call, races.seed);
+}
+
 _Static_assert(sizeof(struct race_open) <= CHECK_ALLOC_MOST, "");
 
 static struct race_open *race_open_new(const struct arrival *arrival, bool open)

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "emu/nic/base/op_kind.h"
+#include "emu/nic/role/driver.h"
 #include "emu/process/check/check.h"
 #include "emu/process/check/check_race.h"
 #include "emu/process/log/log.h"
@@ -188,7 +189,9 @@ static bool maybe_polled(struct race_open *open, const struct page_access *acces
 /* Bytes that are not as they were have been stored by the program, or by a peer whose write comes just now. */
 static bool is_store(const struct race_open *open, const struct page_access *access)
 {
-	return access->is_store && (access->is_sure || atomic_load(&open->late) || atomic_load(&open->there));
+	if (!access->is_store || access->is_sure || atomic_load(&open->late))
+		return access->is_store;
+	return atomic_load(&open->there) && page_watch_renewals() == access->renewals;
 }
 
 /* In the handler of a fault. */
@@ -196,19 +199,21 @@ static bool accessed(void *arg, const struct page_access *access)
 {
 	const struct check_owned *owned = arg;
 	struct race_open *open = arg;
+	struct page_access seen = *access;
 
 	if (owned->post) {
 		if (check_post_is_open(owned->post))
 			tell_touched_post(owned->post, access);
 		return false;
 	}
-	if (!is_store(open, access) && open->what.changes && open->end - access->at <= POLLED)
-		return maybe_polled(open, access);
+	seen.is_store = is_store(open, access);
+	if (!seen.is_store && open->what.changes && open->end - seen.at <= POLLED)
+		return maybe_polled(open, &seen);
 	if (atomic_load(&open->over))
 		return true;
 	/* What came behind a read says nothing of it: it would have waited, if an order was asked for. */
 	if (!open->what.changes || atomic_load(known_of(open->what.session)) < open->serial)
-		tell_touched_place(open, access);
+		tell_touched_place(open, &seen);
 	return false;
 }
 
@@ -316,7 +321,7 @@ bool touch_arm(void)
 
 static bool inside_check(void)
 {
-	return check_inside;
+	return check_inside || driver_held();
 }
 
 static const struct page_watch_ops page_ops = {

@@ -15,6 +15,7 @@
 #include "emu/nic/memory/guard.h"
 #include "emu/process/races/memory_map.h"
 #include "emu/process/races/page_step.h"
+#include "emu/process/races/watch_fault.h"
 
 #ifndef SYS_USER_DISPATCH
 #define SYS_USER_DISPATCH 2 /* si_code */
@@ -310,6 +311,28 @@ static trap_handler *ending_call(long number)
 
 /* --- the handler --- */
 
+/* What the call has done with the one buffer that it has; no length: nothing that is known. */
+static struct touch touch_of_call(const struct trap *trap, long result)
+{
+	struct touch touch = { .at = (uintptr_t)trap->arg[1], .length = result > 0 ? (size_t)result : 0 };
+
+	if (touch.length > (size_t)trap->arg[2]) /* of a datagram that was longer */
+		touch.length = (size_t)trap->arg[2];
+	switch (trap->number) {
+	case SYS_read:
+	case SYS_pread64:
+	case SYS_recvfrom:
+		touch.is_store = true;
+		return touch;
+	case SYS_write:
+	case SYS_pwrite64:
+	case SYS_sendto:
+		return touch;
+	default:
+		return (struct touch){ 0 };
+	}
+}
+
 /* What another has sent, and the end of nothing. */
 static bool brings_bytes(long number, long result)
 {
@@ -355,6 +378,7 @@ static void trapped(const siginfo_t *info, ucontext_t *context)
 			 registers[REG_R9] },
 	};
 	trap_handler *handler = signal_call(trap.number);
+	struct touch touch;
 
 	atomic_fetch_add_explicit(&system_calls_traps, 1, memory_order_relaxed);
 	atomic_store_explicit(&trap.thread->stack, (uintptr_t)registers[REG_RSP], memory_order_relaxed);
@@ -371,6 +395,9 @@ static void trapped(const siginfo_t *info, ucontext_t *context)
 	if (!handler)
 		handler = ending_call(trap.number);
 	registers[REG_RAX] = handler ? handler(&trap) : trap_plain(&trap);
+	touch = touch_of_call(&trap, registers[REG_RAX]);
+	if (touch.length)
+		watch_fault_by_call(&touch, context);
 	if (brings_bytes(trap.number, registers[REG_RAX]))
 		tell_heard(trap.thread);
 }

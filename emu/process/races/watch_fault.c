@@ -142,6 +142,7 @@ static void tell_of_bytes(const struct byte_access *found, ucontext_t *interrupt
 		.at = found->at,
 		.is_store = found->is_store,
 		.is_sure = found->is_sure,
+		.renewals = found->renewals,
 		.code = (uintptr_t)interrupted->uc_mcontext.gregs[REG_RIP],
 		.stack = &stack,
 	};
@@ -183,6 +184,44 @@ void watch_fault_at_breakpoint(const siginfo_t *info, ucontext_t *interrupted)
 	watched_enter();
 	watched_gave();
 	if (byte_watch_find(info, &found))
+		tell_of_bytes(&found, interrupted);
+	watched_leave();
+	calls_trap(selector);
+	exempt_unblock(mask);
+}
+
+static bool one_waits(const struct watched_page *page, const struct touch *touch)
+{
+	for (uint16_t n = atomic_load(&page->nodes); n; n = atomic_load(&watched.node[n].next)) {
+		const struct page_watch *watch = &watch_table.watch[watched.node[n].watch];
+
+		if (watch->kind != PAGE_WATCH_PAUSES && !atomic_load(&watch->told) && watch_meets(watch, touch))
+			return true;
+	}
+	return false;
+}
+
+/* The page was lifted for the call: what may come behind this is not seen. */
+void watch_fault_by_call(const struct touch *touch, ucontext_t *interrupted)
+{
+	struct byte_access found;
+	unsigned char selector;
+	exempt_mask mask;
+
+	if (watch_table.ops->inside && watch_table.ops->inside())
+		return;
+	mask = exempt_block();
+	selector = calls_open();
+	watched_enter();
+	watched_gave();
+	for (uintptr_t at = touch->at & ~(uintptr_t)(WATCHED_PAGE - 1); at - touch->at < touch->length || at < touch->at;
+	     at += WATCHED_PAGE) {
+		const struct watched_page *page = watched_find(at);
+
+		if (page && one_waits(page, touch) && tell_of_access(page, touch, interrupted))
+			tell_made(page, true);
+	}
+	if (byte_watch_has(touch, &found))
 		tell_of_bytes(&found, interrupted);
 	watched_leave();
 	calls_trap(selector);

@@ -45,6 +45,8 @@ static inline void watch_count(atomic_uint_fast64_t *counter)
 
 /* In the handler of SIGSEGV and SIGBUS, first of all (guard_first). True: the thread goes on. */
 bool watch_fault(const siginfo_t *info, void *context, bool guarded);
+/* In the handler of a trapped call, which has loaded or stored these bytes. */
+void watch_fault_by_call(const struct touch *touch, ucontext_t *interrupted);
 /* For page_steps_start(). */
 void watch_fault_at_breakpoint(const siginfo_t *info, ucontext_t *interrupted);
 void watch_fault_stepped(const struct touch *touch, ucontext_t *interrupted);

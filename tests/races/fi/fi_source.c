@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fi_source.c - the initiator's own buffers, while the NIC sends from them or reads into them. */
 #include <string.h>
+#include <unistd.h>
 
 #include "tests/races/fi/fi_kit.h"
 
@@ -124,7 +125,16 @@ static void post_read(bool fetch)
 	kit_do(fetch ? FETCH : GET, 0, TARGET, X, 0);
 }
 
-/* How: 0 loads, 1 stores, 2 loads what an atomic has fetched. */
+static void by_a_call(const void *at, size_t length)
+{
+	int ends[2];
+
+	NEED(!pipe(ends) && write(ends[1], at, length) == (ssize_t)length);
+	close(ends[0]);
+	close(ends[1]);
+}
+
+/* How: 0 loads, 1 stores, 2 loads what an atomic has fetched, 3 has a system call load it, 4 posts it as what is copied at once. */
 static void result_touched(unsigned round)
 {
 	if (race_self == TARGET)
@@ -135,6 +145,11 @@ static void result_touched(unsigned round)
 	race_compute();
 	if (race_this->how == 1)
 		race_store(kit_area + RESULT, (uint8_t)round);
+	else if (race_this->how == 3)
+		by_a_call(kit_area + RESULT, SIZE);
+	else if (race_this->how == 4)
+		KIT_POST(fi_inject_write(kit_ends[0].ep, kit_area + RESULT, SIZE, kit_address[TARGET][0], Z + round * SIZE,
+					 KIT_KEY));
 	else
 		(void)race_load(kit_area + RESULT);
 	if (racy())
@@ -355,9 +370,13 @@ static const struct race_case cases[] = {
 	RACE("result-loaded", "local-load", LOADED, 2, result_touched, .how = 0),
 	RACE("result-stored", "local-store", "operation-store", 2, result_touched, .how = 1),
 	RACE("fetched-loaded", "local-load", LOADED, 2, result_touched, .how = 2),
+	RACE("result-loaded-by-a-call", "local-load", LOADED, 2, result_touched, .how = 3),
+	RACE("result-injected", "local-load", LOADED, 2, result_touched, .how = 4),
 	TWIN("read-then-load", "local-load", 2, result_touched, .how = 0),
 	TWIN("read-then-store", "local-store", 2, result_touched, .how = 1),
 	TWIN("fetch-then-load", "local-load", 2, result_touched, .how = 2),
+	TWIN("read-then-loaded-by-a-call", "local-load", 2, result_touched, .how = 3),
+	TWIN("read-then-injected", "local-load", 2, result_touched, .how = 4),
 	TWIN("beside-result", "local-load", 2, result_left, .how = 0),
 	TWIN("beside-fetched", "local-load", 2, result_left, .how = 2),
 	RACE("second-buffer-loaded", "several-buffers", LOADED, 2, second_buffer),

@@ -4,6 +4,7 @@
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -26,12 +27,34 @@ static void reads_and_writes(void)
 	NEED(!pipe(ends));
 	watch = case_watch(pages, BYTES, PAGE_WATCH_ALL, &told);
 	NEED(write(ends[1], pages, BYTES) == BYTES);
+	NEED(told.times == 1 && !told.is_store && told.at == (uintptr_t)pages);
 	page_watch_end(watch);
 	watch = case_watch(to + PAGE, 10, PAGE_WATCH_ALL, &told); /* the second page of a read of two */
 	NEED(read(ends[0], to, BYTES) == BYTES);
+	NEED(told.times == 2 && told.is_store && told.at == (uintptr_t)to + PAGE);
 	page_watch_end(watch);
 	NEED(!memcmp(to, pages, BYTES));
-	NEED(!told.times);
+}
+
+/* What is behind the bytes that have come, or is only loaded where stores are watched; and a call that fails. */
+static void calls_that_touch_nothing(void)
+{
+	unsigned char *pages = case_pages();
+	struct told told = { 0 };
+	struct page_watch *behind, *stores, *full;
+	int ends[2];
+
+	case_start();
+	NEED(!socketpair(AF_UNIX, SOCK_STREAM, 0, ends));
+	behind = case_watch(pages + 50, 8, PAGE_WATCH_ALL, &told);
+	stores = case_watch(pages + PAGE, 8, PAGE_WATCH_STORES, &told);
+	full = case_watch(pages + 2 * PAGE, 8, PAGE_WATCH_ALL, &told);
+	NEED(recv(ends[0], pages + 2 * PAGE, 8, MSG_DONTWAIT) == -1 && errno == EAGAIN);
+	NEED(write(ends[1], pages + PAGE, 50) == 50 && recv(ends[0], pages, 100, 0) == 50);
+	NEED(!told.times && pages[49] == case_byte(PAGE + 49));
+	page_watch_end(behind);
+	page_watch_end(stores);
+	page_watch_end(full);
 }
 
 static void vectors_and_messages(void)
@@ -144,6 +167,44 @@ static void call_under_way_before_the_start(void)
 	pages_of_a_call_are_not_protected(true);
 }
 
+static struct waiter {
+	_Atomic unsigned int word;
+	atomic_int id;
+	long result;
+} * waiter;
+
+static void *wait_for_word(void *arg)
+{
+	atomic_store(&waiter->id, gettid());
+	waiter->result = syscall(SYS_futex, &waiter->word, FUTEX_WAIT_PRIVATE, 0, NULL, NULL, 0);
+	return arg;
+}
+
+/* Its page is watched while it sleeps, and it wakes as ever. */
+static void a_sleeper_needs_its_word_no_more(void)
+{
+	unsigned char *pages = case_pages();
+	struct told told = { 0 };
+	struct page_watch *watch;
+	pthread_t thread;
+
+	waiter = (void *)pages;
+	*waiter = (struct waiter){ 0 };
+	case_start();
+	NEED(!pthread_create(&thread, NULL, wait_for_word, NULL));
+	while (!atomic_load(&waiter->id))
+		sched_yield();
+	case_wait_in_call(atomic_load(&waiter->id), SYS_futex);
+	watch = case_watch(pages + 200, 8, PAGE_WATCH_ALL, &told);
+	NEED(((volatile unsigned char *)pages)[203] == case_byte(203) && told.times == 1);
+	page_watch_end(watch);
+	watch = case_watch(pages + 200, 8, PAGE_WATCH_ALL, &told);
+	while (!syscall(SYS_futex, &waiter->word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0))
+		sched_yield();
+	NEED(!pthread_join(thread, NULL) && waiter->result == 0 && told.times == 1);
+	page_watch_end(watch);
+}
+
 static struct hearer {
 	unsigned char *pages;
 	struct told told;
@@ -194,8 +255,10 @@ static void what_is_heard(void)
 
 const struct watch_case watch_call_cases[] = {
 	{ "reads_and_writes", reads_and_writes },
+	{ "calls_that_touch_nothing", calls_that_touch_nothing },
 	{ "vectors_and_messages", vectors_and_messages },
 	{ "other_calls", other_calls },
+	{ "a_sleeper_needs_its_word_no_more", a_sleeper_needs_its_word_no_more },
 	{ "what_is_heard", what_is_heard },
 	{ "call_under_way", call_under_way },
 	{ "call_under_way_before_the_start", call_under_way_before_the_start },
